@@ -15,7 +15,7 @@ ENTRYPOINT ["socialapi"]
 
 FROM base AS emulator
 EXPOSE 8080
-HEALTHCHECK --interval=10s --start-period=10s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/_emulator/')"]
+HEALTHCHECK --interval=10s --start-period=10s CMD ["python", "-c", "from urllib import request; request.build_opener(request.ProxyHandler({})).open('http://127.0.0.1:8080/_emulator/')"]
 CMD ["emulator", "--host", "0.0.0.0"]
 
 FROM base

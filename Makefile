@@ -140,13 +140,13 @@ sanitize: $(DEVELOPMENT) ## run the tests of the extension under the sanitizers 
 fuzz: $(FUZZERS) ## search with each target for inputs that break a promise, SECONDS each; `ARGS="csv xml"` for some
 	@$(FUZZING)/bin/python -m tests.fuzz.run $(SECONDS) $(ARGS)
 
-fuzz-sanitized: $(FUZZERS) ## search with the targets of the extension under the sanitizers, SECONDS each, which takes clang
+fuzz-sanitized: $(FUZZERS) ## search with the targets of the extension under the sanitizers, SECONDS each, which takes clang; `ARGS=native-table` for one
 	@rm -rf $(SANITIZED)
 	@CC=clang LDSHARED="clang -shared" CFLAGS="$(SANITIZE_FLAGS) -fsanitize=fuzzer-no-link" \
 		$(FUZZING)/bin/python setup.py --quiet build --build-base $(SANITIZED)/build --build-lib $(SANITIZED)
 	@LD_PRELOAD="$$(echo $(FUZZING)/lib/python3*/site-packages/asan_with_fuzzer.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH=$(SANITIZED):. \
-		$(FUZZING)/bin/python -m tests.fuzz.run $(SECONDS) $$(grep -o 'native-[a-z0-9-]*' tests/fuzz/native.py | sort -u) $(ARGS)
+		$(FUZZING)/bin/python -m tests.fuzz.run $(SECONDS) $(or $(ARGS),$$(grep -o 'native-[a-z0-9-]*' tests/fuzz/native.py | sort -u))
 
 aarch64: ## compile the extension for aarch64 and run its tests under qemu, on Debian as root; `ARGS=` names some
 	@PYTHON=$(PYTHON) tools/aarch64.sh $(ARGS)

@@ -40,7 +40,7 @@ from socialapi.models.audiences import MAX_BATCH_BYTES, MAX_OPERATIONS
 from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import MAX_ISSUES_KEPT
 from socialapi.resources.catalogs import ProductSets
-from socialapi.session import authenticators, forwarder, rate_limiter, token_cache, transport
+from socialapi.session import authenticators, budget, forwarder, rate_limiter, token_cache, transport
 from socialapi.streams import backoff
 from socialapi.streams import dispatcher as events
 from socialapi.streams.link import LinkOptions
@@ -248,6 +248,16 @@ QUEUES: Final = (
         "request bytes of all jobs that are on their way",
         *config("max_bytes_in_flight", size),
         "the next batch waits; a larger one goes alone",
+    ),
+    Bound(
+        "rows of packed jobs that are on their way, unless a setting of the two above is given",
+        *fixed(budget.PACKED_ROWS),
+        "the next batch waits",
+    ),
+    Bound(
+        "request bytes of these packed jobs",
+        *fixed(budget.PACKED_BYTES, size),
+        "the next batch waits; full, with rows, identifiers, keys and buffers, 170 MB of memory were measured",
     ),
     Bound(
         "requests of a job at once",

@@ -1,14 +1,24 @@
-"""A DAG of Airflow: uploads the export of each day, and is repeated only where that helps.
+"""A DAG of Airflow uploads the export of each day.
 
-The task is asynchronous, which takes Airflow 3.2. Its day is a template, so that a run for an
-earlier day uploads that day's file; each day has a journal, with which a repeated task goes on
-where it was. What has to be fixed first, such as a wrong token, fails the task at once. Airflow
-repeats it after anything else. The report is the task's value (XCom). Hosts and credentials come
-from SOCIALAPI_* variables of the worker. Try it with a local emulator:
+Use it if Airflow already runs your nightly jobs. A task is retried only where that helps: a wrong
+token fails it at once, and after a lost connection it continues where it was.
+
+The task is asynchronous, which needs Airflow 3.2. Its day is a template, so a run for an earlier
+day uploads that day's file. Each day has a journal, from which a retried task continues. The report
+is the task's value (XCom). Hosts and credentials come from SOCIALAPI_* variables of the worker. Try
+it with a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     AIRFLOW__CORE__DAGS_FOLDER=examples airflow dags test crm_upload 2026-05-01
+
+What to change:
+
+- `params`: the folder of the exports, the account and the audience
+- `crm-{day}.csv`: the name of your export, or an address such as `f"s3://bucket/crm-{day}.csv"` in
+  place of the path; journal and rejects stay on a disk that a retried task sees
+- `schedule`, `retries` and `retry_delay`: when it runs, and how long it keeps trying
+- `max_reject_share`: how many bad rows stop the upload; 0.05 is 5 %
 """
 
 import datetime

@@ -1,13 +1,24 @@
-"""A merchant's feed becomes a catalog: what changed is loaded, what has vanished is deleted.
+"""A merchant's feed becomes a catalog.
 
-The feed is RSS, TSV or anything else that `docs/inputs.md` lists, as it was made for other
-services. It is looked at before anything is sent: a feed that is broken should change nothing. Run
-it every night; the first run makes the digest file. Hosts and credentials come from SOCIALAPI_*
-variables. Run it against a local emulator:
+Use it to keep a catalog up to date with a shop feed, night after night. Only changed products are
+sent, and products that have vanished from the feed are deleted.
+
+The feed is RSS, Atom, CSV, TSV, JSON or Parquet. It is checked before anything is sent, so a broken
+feed changes nothing. The first run writes the digest file, by which later runs know what has
+changed. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/catalog_from_feed.py 7pc01 feed.xml
+
+What to change:
+
+- `MAX_REJECT_SHARE`: how many unusable products stop the load; 0.1 is 10 %
+- `max_vanished_share`: how many products may be deleted in one run; remove `delete_vanished` to
+  delete none
+- `digests`: a path on a disk that stays; without the file every product is sent again
+- add `columns={"price": "Preis"}` to `lint` and `upsert` if a column of your feed is not found by
+  its name
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""A shop's own API becomes a catalog: its pages are fetched while earlier products are loaded.
+"""A shop's own API becomes a catalog.
+
+Use it if your shop has an API but no feed. Pages are fetched while earlier products are loaded, so
+a large shop takes little memory and little time.
 
 SHOP_URL is where the shop answers `GET /products?page=1` with `{"products": […], "next_page": 2}`.
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
@@ -6,6 +9,13 @@ Hosts and credentials come from SOCIALAPI_* variables. Run it against a local em
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     SHOP_URL=https://shop.example/api python examples/catalog_from_shop_json.py 7pc01
+
+What to change:
+
+- `product`: which field of your shop becomes which field of a product
+- `products`: how your API names its pages, and the headers that it wants
+- `digests`: a path on a disk that stays; without the file every product is sent again
+- remove `delete_vanished` to keep products that the shop no longer sells
 """
 
 import asyncio

@@ -1,12 +1,21 @@
-"""A destination of dlt: what a pipeline extracts goes into an audience.
+"""A destination of dlt sends what a pipeline extracts to an audience.
 
-dlt extracts and normalises, and hands each file of a load to `audience`. A load that is repeated
-changes nothing, since adding somebody twice does not. This needs `dlt` and the extra `arrow`. Hosts
-and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
+Use it if dlt already moves your data. dlt extracts and normalises, and passes each file of a load
+to `audience`. A load that is repeated does no harm: adding a person twice changes nothing.
+
+This needs `dlt` and the extra `arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run
+it against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/dlt_destination.py 18ce54d4x5t 1nmth
+
+What to change:
+
+- `customers`: your source, such as `sql_database(…)` of dlt
+- `default_region`: the country of phone numbers without a country code
+- add a column `operation_type` with `delete` for people who leave
+- `max_reject_share`: how many bad rows stop a file; 0.05 is 5 %
 """
 
 import asyncio

@@ -1,12 +1,14 @@
-"""A drop folder: each file of people who must not see ads is uploaded once, and then moved away.
+"""A drop folder uploads each do-not-reach file once and then moves it away.
 
-Run it every few minutes. Write a file elsewhere, move it into the folder when it is complete, and
-use no name twice: put a date into it. Each file has a journal, so the next run goes on where one
-that was killed has been, and a run that finds another one at work leaves the rest to it.
+Use it if another system writes lists of people who must not see ads. Run it every few minutes. A
+killed run continues with the next one, and two runs at a time do not disturb each other.
+
+Write a file in another folder and move it here when it is complete. Use no name twice: put a date
+into it.
 
     folder/2026-05-01.csv                        waits
-    folder/journals/2026-05-01.csv.journal       what is known of a file that is not finished
-    folder/done/, folder/failed/                 files that were uploaded, and those that cannot be
+    folder/journals/2026-05-01.csv.journal       the progress of a file that is not finished
+    folder/done/, folder/failed/                 files that were uploaded, and unusable ones
     folder/rejects/2026-05-01.csv.rejects.csv    the rows of a file that were rejected
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
@@ -14,6 +16,13 @@ Hosts and credentials come from SOCIALAPI_* variables. Run it against a local em
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/do_not_reach_drop_folder.py 18ce54d4x5t 7b2f1 folder
+
+What to change:
+
+- `default_region`: the country of phone numbers without a country code
+- `max_reject_share`: how many bad rows stop a file; 0.5 is half
+- `waiting`: which files count, for example `folder.glob("unsubscribed-*.csv")`
+- `move`: delete files instead of keeping them in `done`
 """
 
 import asyncio

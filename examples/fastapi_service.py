@@ -1,16 +1,25 @@
-r"""A service in FastAPI: a stream in the background, a webhook, and a timeline for its own clients.
+r"""A service in FastAPI reads a stream, receives a webhook and serves a timeline.
 
-Posts that match a rule and activity events are kept in memory, the newest first; a real service
-would put them into its database. While the service is away at the start, the server waits for it.
-Should the stream end for good, or the webhook be refused, the server ends too, with status 1, so
-that whoever watches it starts it again: without them it would look healthy and not be. A stream is
-read by one process, so the server has one worker. WEBHOOK_URL is the address at which the platform reaches `/hooks`. Hosts
-and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
+Use it as the start of a service with one client for everything. It ends when the stream or the
+webhook fails for good, so that whatever supervises it starts it again.
+
+Posts that match a rule and activity events are kept in memory, the newest first. While the platform
+is away at the start, the server waits for it. One process reads the stream, so the server has one
+worker. WEBHOOK_URL is the address at which the platform reaches `/hooks`. Hosts and credentials
+come from SOCIALAPI_* variables. Run it against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env \
         --webhook-target https://app.example/hooks=http://127.0.0.1:8000/hooks
     . ./emulator.env
     WEBHOOK_URL=https://app.example/hooks python examples/fastapi_service.py 8000
+
+What to change:
+
+- `keep_post` and `keep_event`: write to your database instead of `newest`
+- `"snow OR ice"`: the rule that selects posts
+- `timeline`: your own routes; they share `request.app.state.client`
+- `max_wait_seconds`: how long a visitor waits for the rate limit before the answer is 503
+- `inbox`: a path on a disk that stays, so that no event is lost in a restart
 """
 
 import asyncio

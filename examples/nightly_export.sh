@@ -1,15 +1,24 @@
 #!/bin/sh
-# A script for cron that uploads the day's export of a CRM and fetches the posts of a user since then.
+# A script for cron uploads the export of a day and fetches the posts of a user since then.
 #
-# It can be killed at any moment and begun again: the upload continues from its journal, one that is done
-# sends nothing, and each file takes its name when it is whole. It prints nothing if there is nothing to do
-# for anybody. Its exit status is that of the command that failed: after 3 and 130 run it again, after 2
-# something has to be mended first. Hosts and credentials come from SOCIALAPI_* variables. Run it against
-# a local emulator, with the export in crm-2026-05-01.csv:
+# Use it if your nightly job is a shell script. You can kill it at any moment and start it again: the upload
+# continues from its journal, and a finished one sends nothing.
+#
+# Each file gets its name once it is complete. The script prints nothing when there is nothing for anyone to do.
+# Its exit status is that of the command that failed: after 3 and 130 run it again, after 2 fix something first.
+# Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator, with the export in
+# crm-2026-05-01.csv:
 #
 #     socialapi emulator --detach --env-file emulator.env
 #     . ./emulator.env
 #     sh examples/nightly_export.sh 2026-05-01 18ce54d4x5t 1nmth 2244994945
+#
+# What to change:
+#
+# - `crm-$day.csv`: the name of your export, or an address such as `s3://bucket/crm-$day.csv`
+# - `--default-region`: the country of phone numbers without a country code
+# - `--max-reject-share`: how many bad rows stop the upload; 0.05 is 5 %
+# - `--fields`: the fields of posts that you load, and `--output csv` for a table
 set -eu
 
 day=$1 account=$2 audience=$3 user=$4

@@ -1,14 +1,25 @@
-"""A nightly job: an audience holds the customers of a database, and nobody else.
+"""A nightly job brings an audience to the customers of a database.
 
-The first run adds everybody and makes the snapshot. Each later one sends what has changed since,
-and stops before anything is sent if more than a tenth of the audience would leave: then the query
-is more likely wrong than the customers gone. Run it again after a kill or an error: it continues
-from the snapshot. Exit statuses are those of `scheduler_task.py`. Hosts and credentials come from
-SOCIALAPI_* variables. Run it against a local emulator:
+Use it to keep an audience equal to a query. The first run adds everybody and writes a snapshot;
+each later run sends only what has changed.
+
+If more than a tenth of the audience would leave, the job stops before it sends anything: more
+likely the query is wrong. After a kill or an error, run it again: it continues from the snapshot.
+Exit statuses are those of `scheduler_task.py`. Hosts and credentials come from SOCIALAPI_*
+variables. Run it against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/nightly_sync.py 18ce54d4x5t 1nmth
+
+What to change:
+
+- `MEMBERS`: your query; its columns are found by their names
+- `customers`: the connection to your database; any cursor whose rows have names will do
+- `snapshot`: a path on a disk that stays; without the file nobody is removed
+- `default_region`: the country of phone numbers without a country code; select a column `country`
+  instead if your customers are in several
+- `max_removal_share`: how many members may leave in one run
 """
 
 import asyncio

@@ -1,13 +1,24 @@
-"""A web application with a login: OAuth 2.0 with PKCE, and calls as the user who is signed in.
+"""A web application signs users in with OAuth 2.0 and calls the service as each of them.
 
-A session is a random cookie; what belongs to it stays in the memory of this process. Tokens are
-renewed by the package, and the cache of the session keeps the newest ones. Sign-ins that were begun
-are kept apart from sessions: anybody can begin so many that the oldest are forgotten. Hosts and the
-app's key and secret come from SOCIALAPI_* variables. Run it against a local emulator, and open http://127.0.0.1:8000/:
+Use it if your users connect their own accounts. Sign-in is protected by PKCE, tokens are renewed
+for you, and all users share connections and rate limits.
+
+A session is a random cookie; its tokens stay in the memory of this process. Unfinished sign-ins are
+kept apart from sessions, and the oldest are dropped, so a flood of them signs nobody out. The app's
+key and secret come from SOCIALAPI_* variables, as do the hosts. Run it against a local emulator,
+and open http://127.0.0.1:8000/:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/oauth_login_web_app.py 8000
+
+What to change:
+
+- `scopes`: what your app may do as the user
+- `Session` and `Kept`: keep sessions in your database, encrypted, to survive a restart
+- the callback in `connect`: your public address, which the app must have registered
+- `redirect`: add `secure=True` to the cookie once you serve HTTPS
+- `home`: your own pages
 """
 
 import os

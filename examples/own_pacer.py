@@ -1,13 +1,22 @@
-"""A pacer of one's own: all programs of a day together send no more requests than they may.
+"""A custom pacer keeps all programs of a day within one budget of requests.
 
-The budget is kept in a file that they share, which a thread reads and writes: another program may
-have it locked, and the event loop must not wait for that. The pacer that a client has anyway is
-asked as well, because it keeps to the limits of the service. Hosts and credentials come from SOCIALAPI_*
-variables. Run it against a local emulator:
+Use it if your contract limits requests a day, or if several programs share a quota that the service
+does not announce. Programs on one machine share the budget in a file.
+
+The pacer asks the normal one as well, which keeps to the limits of the service. A thread reads and
+writes the file, because another program may have it locked and the event loop must not wait. Hosts
+and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/own_pacer.py 18ce54d4x5t 1nmth crm.csv 1000
+
+What to change:
+
+- `budget.sqlite`: where the programs share the budget; use Redis if they run on several machines
+- `DAY`: another period
+- `acquire`: other rules, for example a budget for each `key`
+- the upload in `main`: your own job
 """
 
 import asyncio

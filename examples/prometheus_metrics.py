@@ -1,4 +1,7 @@
-"""An upload whose metrics Prometheus scrapes: rows, requests, retries and waits for limits.
+"""An upload serves metrics that Prometheus scrapes.
+
+Use it to see rows, requests, retries and waits for rate limits on your dashboards. It takes one
+argument of the client, `telemetry=True`, and an exporter of OpenTelemetry.
 
     pip install 'aiosocialapi[otel]' opentelemetry-exporter-prometheus
 
@@ -7,6 +10,12 @@ Hosts and credentials come from SOCIALAPI_* variables. Run it against a local em
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/prometheus_metrics.py 18ce54d4x5t 1nmth
+
+What to change:
+
+- `port` of `served_metrics`: the port that Prometheus scrapes, and `127.0.0.1` if it runs elsewhere
+- the upload in `main`: your own job; keep the server up for as long as the program runs
+- remove `scrape`, which only shows you the metrics
 """
 
 import asyncio

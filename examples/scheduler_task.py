@@ -1,20 +1,29 @@
-"""A task of a scheduler, such as cron: uploads the export of a day, and can be repeated.
+"""A task of a scheduler, such as cron, uploads the export of a day.
+
+Use it with cron, systemd timers, Kubernetes jobs or any scheduler that looks at an exit status. A
+task that is repeated continues where it was, and a finished one sends nothing.
 
 A scheduler calls `run(day, …)`, or runs this file and looks at the exit status. Each day has a
-journal: a task that is repeated goes on where it was, and one that was finished sends nothing. The
-report is one line of JSON on standard output.
+journal. The report is one line of JSON on standard output.
 
 | Status | Meaning |
 |---|---|
 | 0, 1 | done; with 1, rows were rejected |
-| 2 | something has to be fixed first, a wrong token or id for example: do not repeat |
-| 3, 130 | the service was not there, or the task was stopped: repeat it |
+| 2 | fix something first, for example a wrong token or id: do not retry |
+| 3, 130 | the service was unavailable, or the task was stopped: retry |
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/scheduler_task.py 2026-05-01 18ce54d4x5t 1nmth
+
+What to change:
+
+- `crm-{day}.csv`: the name of your export; an address such as `s3://bucket/crm-{day}.csv` works too
+- `journal` and `rejects`: paths on a disk that the next attempt sees
+- `max_reject_share`: how many bad rows stop the upload; 0.05 is 5 %
+- add `default_region="US"` if phone numbers have no country code
 """
 
 import asyncio

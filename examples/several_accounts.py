@@ -1,12 +1,22 @@
-"""Several accounts at once: one client uploads a file to an audience of each.
+"""One client uploads to an audience of each of several accounts at once.
 
-Accounts have limits of their own, so two of them need not take longer than one. An upload that
-stops does not stop the others. Hosts and credentials come from SOCIALAPI_* variables. Run it
-against a local emulator, with a file for each ACCOUNT/AUDIENCE:
+Use it if you manage ads for several advertisers. Accounts have separate rate limits, so two uploads
+take no longer than one, and an upload that stops does not stop the others.
+
+Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator, with a file
+for each ACCOUNT/AUDIENCE:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/several_accounts.py 18ce54d4x5t/1nmth=crm.csv 18ce54u7r2k/1nmuk=home.csv
+
+What to change:
+
+- the arguments: read accounts, audiences and files from your own configuration
+- `journal` and `rejects`: paths on a disk that the next run sees
+- `Client.from_env()`: give each account a client with other `credentials` if one user may not see
+  them all
+- add `default_region="US"` if phone numbers have no country code
 """
 
 import asyncio

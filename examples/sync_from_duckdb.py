@@ -1,10 +1,20 @@
-"""A sync from DuckDB: an audience holds who a query returns, here over Parquet files of purchases.
+"""A sync brings an audience to the result of a query in DuckDB.
 
-DuckDB computes the query while it is read, and hands over columns, not rows; that needs the extra
-`arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run it every night; the first run
-makes the snapshot:
+Use it for exports of a data warehouse: a folder of Parquet files becomes an audience, without a
+server and without loading the files. DuckDB computes the query while it is read.
+
+It passes on columns instead of rows, which needs the extra `arrow`. Hosts and credentials come from
+SOCIALAPI_* variables. Run it every night; the first run makes the snapshot:
 
     python examples/sync_from_duckdb.py 18ce54d4x5t 1nmth 'purchases/*.parquet'
+
+What to change:
+
+- `MEMBERS`: your query; its columns are found by their names
+- `$files`: DuckDB reads `s3://bucket/*.parquet` too, after `INSTALL httpfs; LOAD httpfs`
+- `snapshot`: a path on a disk that stays; without the file nobody is removed
+- `default_region`: the country of phone numbers without a country code; select a column `country`
+  instead if your customers are in several
 """
 
 import asyncio

@@ -1,11 +1,21 @@
-"""A sync from PostgreSQL: an audience holds who a query returns.
+"""A sync brings an audience to the result of a query in PostgreSQL.
 
-A server-side cursor keeps memory flat. Hosts and credentials come from SOCIALAPI_* variables, the
-database from DATABASE_URL. Exit statuses are those of `scheduler_task.py`. Run it every night; the
-first run makes the snapshot:
+Use it to send customers from your database to an audience every night, without an export in
+between. A server-side cursor reads a few thousand rows at a time, so memory stays flat.
+
+Hosts and credentials come from SOCIALAPI_* variables, and the database from DATABASE_URL. Exit
+statuses are those of `scheduler_task.py`. Run it every night; the first run makes the snapshot:
 
     export DATABASE_URL=postgresql://shop@db.example/shop
     python examples/sync_from_postgresql.py 18ce54d4x5t 1nmth
+
+What to change:
+
+- `MEMBERS`: your query; its columns are found by their names
+- `snapshot`: a path on a disk that stays; without the file nobody is removed
+- `default_region`: the country of phone numbers without a country code; select a column `country`
+  instead if your customers are in several
+- add `max_removal_share` to allow more than a tenth of the members to leave in one run
 """
 
 import asyncio

@@ -1,13 +1,23 @@
-"""A timeline becomes Parquet files, and a run that was stopped goes on where it was.
+"""A timeline becomes Parquet files.
 
-A file has a thousand posts. The position is stored after each, so that no post is lost and none is
-written twice. A folder belongs to one walk, from the newest post to the oldest. This needs the
-extra `arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local
-emulator:
+Use it to load posts into a data warehouse. It reads from the newest post to the oldest, and a run
+that was stopped continues where it was: no post is lost and none is written twice.
+
+A file has a thousand posts, and the position is stored after each file. A folder belongs to one
+walk. This needs the extra `arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run it
+against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/timeline_to_parquet.py 2244994945 posts
+
+What to change:
+
+- `WANTED` and `COLUMNS`: the fields that you load
+- `PAGES_PER_FILE`: how many posts a file has, in hundreds
+- `client.posts.by_user(…)`: any other collection has the same `pages()` and `to_arrow()`; add
+  `start_time` to read only newer posts
+- the folder: mount a bucket, or upload each file at the end of `keep`
 """
 
 import asyncio

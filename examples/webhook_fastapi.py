@@ -1,6 +1,10 @@
-"""A webhook in a FastAPI application, with as many workers as you like: they share the inbox.
+"""A webhook runs in a FastAPI application with as many workers as you like.
 
-SOCIALAPI_API_KEY_SECRET is the app's API key secret. Run it, and register the address once it serves:
+Use it to receive events on several processors. All workers share one inbox: each event is handled
+once, and again after a kill if it was not finished.
+
+SOCIALAPI_API_KEY_SECRET is the app's API key secret. Run it, and register the address once it
+serves:
 
     uvicorn webhook_fastapi:make_app --factory --app-dir examples --workers 2 --no-access-log
     python -c "
@@ -9,6 +13,13 @@ SOCIALAPI_API_KEY_SECRET is the app's API key secret. Run it, and register the a
         async with socialapi.Client.from_env() as client:
             print(await client.webhooks.ensure('https://app.example/hooks'))
     asyncio.run(main())"
+
+What to change:
+
+- `handle`: your own work; register functions for single event types with `events.on("post.create")`
+- `EVENTS_INBOX`: a path on a local disk that stays and that all workers share
+- `max_concurrency`: how many events a worker handles at once
+- `/hooks`: the path, which the registered address must have
 """
 
 import asyncio

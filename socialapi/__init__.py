@@ -44,7 +44,8 @@ else:
         {
             "socialapi": "errors",
             "socialapi.bulk.journals.journal": "Journal",
-            "socialapi.client": "Client",
+            # With aiohttp, so that its time is not taken from the event loop by the first call.
+            "aiohttp socialapi.client": "Client",
             "socialapi.config": "Config",
             "socialapi.credentials": "AppOnly Bearer Credentials OAuth1 OAuth2User",
             "socialapi.internal.unset": "UNSET",

@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeGuard
 from urllib.parse import quote
 
-import aiohttp
 import attrs
 
 from socialapi.config import Config, environment
@@ -22,6 +21,7 @@ from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.token_cache import MemoryTokenCache, TokenCache
 
 if TYPE_CHECKING:
+    import aiohttp
     from typing_extensions import TypeVar
 
     from socialapi.integrations.redis import RedisPacer, RedisTokenCache
@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from socialapi.routes.route import Method
     from socialapi.routes.undeclared import Api, Auth
     from socialapi.session.call import ReplyInfo
+    from socialapi.session.network import Network
     from socialapi.session.options import CallOptions
     from socialapi.session.pager import Pager
     from socialapi.session.rate_limiter import LimitStatus, Pacer
     from socialapi.session.session import Session
     from socialapi.session.telemetry import Telemetry
+    from socialapi.session.transport import Transport
     from socialapi.session.usage import Usage
     from socialapi.wire.response import Reply
 
@@ -95,9 +97,9 @@ class Client:
         pacer: "Pacer | None" = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
-        session: aiohttp.ClientSession | None = None,
-        connector: aiohttp.BaseConnector | None = None,
-        trace_configs: Sequence[aiohttp.TraceConfig] = (),
+        session: "aiohttp.ClientSession | None" = None,
+        connector: "aiohttp.BaseConnector | None" = None,
+        trace_configs: "Sequence[aiohttp.TraceConfig]" = (),
         proxy: str | Literal[False] | None = None,
         ssl: ssl_module.SSLContext | bool = True,
         headers: Mapping[str, str] | None = None,
@@ -159,9 +161,9 @@ class Client:
         pacer: "Pacer | None" = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
-        session: aiohttp.ClientSession | None = None,
-        connector: aiohttp.BaseConnector | None = None,
-        trace_configs: Sequence[aiohttp.TraceConfig] = (),
+        session: "aiohttp.ClientSession | None" = None,
+        connector: "aiohttp.BaseConnector | None" = None,
+        trace_configs: "Sequence[aiohttp.TraceConfig]" = (),
         proxy: str | Literal[False] | None = None,
         ssl: ssl_module.SSLContext | bool = True,
         headers: Mapping[str, str] | None = None,
@@ -463,9 +465,9 @@ def _session_opener(
     pacer: "Pacer | None",
     clock: Clock,
     rng: random.Random,
-    session: aiohttp.ClientSession | None,
-    connector: aiohttp.BaseConnector | None,
-    trace_configs: Sequence[aiohttp.TraceConfig],
+    session: "aiohttp.ClientSession | None",
+    connector: "aiohttp.BaseConnector | None",
+    trace_configs: "Sequence[aiohttp.TraceConfig]",
     proxy: str | Literal[False] | None,
     ssl: ssl_module.SSLContext | bool,
     telemetry: "Telemetry | None",
@@ -479,7 +481,6 @@ def _session_opener(
         from socialapi.session.network import Network
         from socialapi.session.rate_limiter import SlidingWindowPacer
         from socialapi.session.session import Session
-        from socialapi.session.transport import Transport
 
         network = Network.of(
             environ,
@@ -489,11 +490,11 @@ def _session_opener(
             has_session=session is not None,
             has_connector=connector is not None,
         )
-        transport = Transport(settings, network, session=session, connector=connector, trace_configs=trace_configs)
         return Session(
             settings,
             credentials=credentials,
-            transport=transport,
+            network=network,
+            open_transport=functools.partial(_open, session=session, connector=connector, trace_configs=trace_configs),
             token_cache=token_cache,
             pacer=pacer or SlidingWindowPacer(settings, clock),
             clock=clock,
@@ -505,6 +506,13 @@ def _session_opener(
         )
 
     return open_session
+
+
+def _open(config: Config, network: "Network", **options: Any) -> "Transport":
+    """Opens the transport, whose modules only a request needs."""
+    from socialapi.session.transport import Transport
+
+    return Transport(config, network, **options)
 
 
 _SWITCH: Final[Mapping[str, bool]] = {

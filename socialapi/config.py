@@ -18,6 +18,8 @@ from socialapi.internal.private_files import read_small
 HOSTS: Final = ("base_url", "ads_url", "ads_sandbox_url")
 ADS_VERSIONS: Final = ("12", "5")
 """The documented versions of the advertising API."""
+MAX_BYTES_IN_FLIGHT: Final = 12_000_000
+MAX_ROWS_IN_FLIGHT: Final = 130_000
 
 
 def is_loopback(host: str) -> bool:
@@ -128,7 +130,7 @@ def _table(attribute: "attrs.Attribute[Any]", value: object) -> Mapping[Any, Any
 
 def _check_text(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
     if not isinstance(value, str):
-        raise ConfigurationError(f"{attribute.name} must be a text, not {type(value).__name__}")
+        raise ConfigurationError(f"{attribute.name} must be a string, not {type(value).__name__}")
 
 
 def _check_rate_limits(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
@@ -238,11 +240,12 @@ class Config:
     """The longest single wait of a bulk job for a rate limit: 16 minutes by default."""
     max_concurrency: int = attrs.field(default=32, validator=_positive)
     """The most requests that a bulk job has in flight if it chooses the concurrency."""
-    max_bytes_in_flight: int = attrs.field(default=12_000_000, validator=_positive)
+    max_bytes_in_flight: int = attrs.field(default=MAX_BYTES_IN_FLIGHT, validator=_positive)
     """The most request bytes that the bulk jobs of a client have in flight together. A larger batch
-    is sent when nothing else is in flight.
+    is sent when nothing else is in flight. With this default and that of `max_rows_in_flight`,
+    packed jobs have 64 MB and 500,000 rows of their own.
     """
-    max_rows_in_flight: int = attrs.field(default=130_000, validator=_positive)
+    max_rows_in_flight: int = attrs.field(default=MAX_ROWS_IN_FLIGHT, validator=_positive)
     """The most rows that the bulk jobs of a client have in flight together. What a row takes beside
     its bytes in the request is about as much again, or more.
     """
@@ -379,7 +382,7 @@ def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"environ must be a mapping of variables, not {type(given).__name__}")
     if odd := [name for name, value in given.items() if not (isinstance(name, str) and isinstance(value, str))]:
-        raise ConfigurationError(f"the variable {odd[0]} must be a text")
+        raise ConfigurationError(f"the variable {odd[0]} must be a string")
     return given
 
 

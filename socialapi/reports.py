@@ -11,6 +11,8 @@ from socialapi.internal.records import FrozenRecord
 
 MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names. The counts are always complete."""
+DEFAULT_REMOVAL_SHARE: Final = 0.1
+"""The share of a snapshot that a sync may remove unless it is told otherwise."""
 CLEANED: Final = "was cleaned"
 """The start of the reason of a warning about a value that was sent without its leftovers."""
 LOOKS_LIKE_FLOAT: Final = (
@@ -20,7 +22,7 @@ LOOKS_LIKE_FLOAT: Final = (
 """The reason of a warning about a string that should be an id or a code."""
 MAY_BE_FOREIGN: Final = (
     "has no plus sign and is read as a number of the default region or of the row's country, and could be one of another "
-    'country as well: phone_format="national" (--phone-format national) or "international" says which'
+    'country as well: phone_format="national" or phone_format="international" says which'
 )
 """The reason of a warning about phone numbers; the report has one for each column."""
 UNKNOWN_COUNTRY: Final = (

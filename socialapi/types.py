@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from socialapi.models.events import DirectMessageKind as DirectMessageKind
     from socialapi.models.events import EventType as EventType
     from socialapi.models.events import Subscription as Subscription
+    from socialapi.models.includes import Includes as Includes
     from socialapi.models.insights import Granularity as Granularity
     from socialapi.models.insights import KeywordInsights as KeywordInsights
     from socialapi.models.line_items import AmountField as AmountField
@@ -111,9 +112,7 @@ if TYPE_CHECKING:
     from socialapi.models.oauth import OAuth2SignIn as OAuth2SignIn
     from socialapi.models.oauth import OAuth2Token as OAuth2Token
     from socialapi.models.oauth import RequestToken as RequestToken
-    from socialapi.models.pages import Includes as Includes
     from socialapi.models.pages import Page as Page
-    from socialapi.models.pages import Undecoded as Undecoded
     from socialapi.models.posts import AnnotationEntity as AnnotationEntity
     from socialapi.models.posts import Attachments as Attachments
     from socialapi.models.posts import ContextAnnotation as ContextAnnotation
@@ -168,6 +167,7 @@ if TYPE_CHECKING:
     from socialapi.models.streams import RuleDraft as RuleDraft
     from socialapi.models.streams import RulesSummary as RulesSummary
     from socialapi.models.streams import StreamRule as StreamRule
+    from socialapi.models.undecoded import Undecoded as Undecoded
     from socialapi.models.users import Affiliation as Affiliation
     from socialapi.models.users import User as User
     from socialapi.models.users import UserEntities as UserEntities
@@ -271,6 +271,7 @@ else:
                 "VideoConversationCardsFilter"
             ),
             "socialapi.models.events": "Direction DirectMessageKind EventType Subscription",
+            "socialapi.models.includes": "Includes",
             "socialapi.models.insights": "Granularity KeywordInsights",
             "socialapi.models.line_items": (
                 "AmountField AudienceExpansion BidStrategy BudgetOptimization BusinessCategory CuratedCategory "
@@ -280,7 +281,7 @@ else:
             "socialapi.models.model": "Items",
             "socialapi.models.money": "Micros",
             "socialapi.models.oauth": "AccessToken AppOnlyToken InvalidatedToken OAuth2SignIn OAuth2Token RequestToken",
-            "socialapi.models.pages": "Includes Page Undecoded",
+            "socialapi.models.pages": "Page",
             "socialapi.models.posts": (
                 "AnnotationEntity Attachments ContextAnnotation ContextDomain ContextEntity EditControls "
                 "EditOptions Entities Media MediaMetrics MediaVariant MentionEntity Place Poll Post PostDraft "
@@ -296,6 +297,7 @@ else:
                 "RecordQuery UserField"
             ),
             "socialapi.models.streams": "Connection EndedConnection EndedConnections RuleDraft RulesSummary StreamRule",
+            "socialapi.models.undecoded": "Undecoded",
             "socialapi.models.users": "Affiliation User UserEntities UserMetrics",
             "socialapi.models.webhooks": "Deleted StreamLink WebhookConfig WebhookConfigField WebhookFailure WebhookValidity",
             "socialapi.problems": (

@@ -1,8 +1,9 @@
-"""Everything that the documentation calls "not shown" has a line on the page of choices.
+"""Everything that the documentation calls "not shown" has a line on a page of choices.
 
 The list is made from the documentation. What a line says in numbers is held against the emulator.
 """
 
+import itertools
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -16,10 +17,11 @@ from socialapi.problems import PROBLEM_TYPES
 from tests.emulator.asking import Asker
 from tests.emulator.oauth.test_pkce import basic
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "choices.md"
+PAGES: Final = sorted((Path(__file__).parents[1] / "docs").glob("choices-*.md"))
+LINES: Final = [line for page in PAGES for line in page.read_text("utf-8").splitlines()]
 ROWS: Final = {
     cells[0]: cells[1]
-    for line in PAGE.read_text().splitlines()
+    for line in LINES
     if line.startswith("| ") and len(cells := [cell.strip() for cell in line.strip("|").split(" | ")]) == 3
 }
 
@@ -31,11 +33,16 @@ async def ask() -> AsyncIterator[Asker]:
 
 
 def test_every_line_is_one_question_with_an_answer() -> None:
-    rows = [line.split(" | ") for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ")]
+    rows = [line.split(" | ") for line in LINES if line.startswith("| ")]
     questions = [row[0].removeprefix("| ") for row in rows if row[0] != "| Question"]
     assert len(questions) == len(set(questions))
     assert [each for each in questions if not each.endswith("?")] == []
     assert [row for row in rows if not re.search(r"\w", row[1])] == []
+
+
+def test_every_table_is_in_one_piece() -> None:
+    for before, line in itertools.pairwise(LINES):
+        assert before or not line.startswith("|") or line == "| Question | Our choice | Override |", line
 
 
 async def test_each_type_of_problem_has_the_status_of_its_line(ask: Asker) -> None:

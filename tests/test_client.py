@@ -487,7 +487,7 @@ def test_a_limit_of_a_wrong_type_is_refused_by_name(name: str, value: Any) -> No
 def test_a_variable_is_a_text(value: Any) -> None:
     environ: Any = {"SOCIALAPI_RETRIES": value}
     for read in (Client.from_env, Config.from_env):
-        with pytest.raises(ConfigurationError, match="the variable SOCIALAPI_RETRIES must be a text"):
+        with pytest.raises(ConfigurationError, match="the variable SOCIALAPI_RETRIES must be a string"):
             read(environ)
 
 

@@ -136,7 +136,7 @@ def test_a_user_without_a_home_is_told_what_to_set(
         ("timeout_seconds", math.inf, "must be a number greater than zero"),
         ("timeout_seconds", 10**400, "must be a number greater than zero"),
         ("max_elapsed_seconds", [5], "must be a number greater than zero"),
-        ("problem_base_url", 5, "must be a text, not int"),
+        ("problem_base_url", 5, "must be a string, not int"),
         ("base_url", 5, "is not a URL"),
         ("ads_url", b"https://x.example", "is not a URL"),
         ("paths", {PATH: "12/{account_id}"}, "must begin with a slash"),

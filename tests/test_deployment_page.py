@@ -339,6 +339,7 @@ async def test_the_steps_of_the_dockerfile_make_an_image_that_is_healthy(tmp_pat
     )
     assert emulator.stdout is not None
     port = re.findall(r"127\.0\.0\.1:(\d+)", (await emulator.stdout.readline()).decode())[0]
+    environment["http_proxy"] = "http://127.0.0.1:9"  # as containers may have one
     status, said = await step(*(word.replace("8080", port) for word in check))
     emulator.terminate()
     await emulator.wait()

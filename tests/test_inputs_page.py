@@ -1,6 +1,6 @@
-"""The tables of the page on inputs: every cell is tried against an emulator, and says what happened.
+"""The tables of the pages on inputs: every cell is tried against an emulator, and says what happened.
 
-python -m tests.test_inputs_page    writes the tables into the page
+python -m tests.test_inputs_page    writes the tables into the pages
 """
 
 import asyncio
@@ -56,7 +56,8 @@ else:
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("inputs page")]
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "inputs.md"
+DOCS: Final = Path(__file__).parents[1] / "docs"
+ACCEPTED, *WITH_LISTS = (DOCS / f"inputs-{name}.md" for name in ("accepted", "columns", "values"))
 AGAIN: Final = "run: python -m tests.test_inputs_page"
 
 What = Literal["people", "products"]
@@ -169,49 +170,49 @@ def list_of(client: Client) -> DoNotReachListResource:
 
 JOBS: Final = (
     Job(
-        "custom_audience.upload",
+        "audience `upload`",
         "people",
         lambda client, records, _: audience_of(client).upload(records),
         ("audience", "upload", "--account", ACCOUNT, "--audience", AUDIENCE),
         check_audience,
     ),
     Job(
-        "custom_audience.sync",
+        "audience `sync`",
         "people",
         lambda client, records, folder: audience_of(client).sync(records, snapshot=folder / "snapshot"),
         ("audience", "sync", "--account", ACCOUNT, "--audience", AUDIENCE, "--snapshot", "snapshot"),
         check_sync,
     ),
     Job(
-        "custom_audience.lint",
+        "audience `lint`",
         "people",
         lambda client, records, _: audience_of(client).lint(records),
         ("audience", "lint"),
         check_people_lint,
     ),
     Job(
-        "do_not_reach_list.upload",
+        "list `upload`",
         "people",
         lambda client, records, _: list_of(client).upload(records),
         ("do-not-reach", "upload", "--account", ACCOUNT, "--list", LIST),
         check_list,
     ),
     Job(
-        "do_not_reach_list.lint",
+        "list `lint`",
         "people",
         lambda client, records, _: list_of(client).lint(records),
         ("do-not-reach", "lint"),
         check_people_lint,
     ),
     Job(
-        "products.upsert",
+        "products `upsert`",
         "products",
         lambda client, records, _: client.catalog(CATALOG).products.upsert(records),
         ("catalog", "upsert", "--catalog", CATALOG),
         check_catalog,
     ),
     Job(
-        "products.lint",
+        "products `lint`",
         "products",
         lambda client, records, _: client.catalog(CATALOG).products.lint(records),
         ("catalog", "lint"),
@@ -654,7 +655,7 @@ class Table:
 
     @property
     def head(self) -> list[str]:
-        return [line_of((*self.titles, *(f"`{job.name}`" for job in JOBS))), f"|{'---|' * (2 + len(JOBS))}"]
+        return [line_of((*self.titles, *(job.name for job in JOBS))), f"|{'---|' * (2 + len(JOBS))}"]
 
     def span(self, lines: Sequence[str]) -> slice:
         """Where the table stands in the page."""
@@ -687,7 +688,7 @@ LISTS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("before the `@` of an address", listed(sorted(NO_ADDRESS))),
     ),
 }
-"""The lists of words that the page prints, by the first lines of their tables."""
+"""The lists of words that the pages print, by the first lines of their tables."""
 
 
 def with_list(lines: list[str], head: str) -> list[str]:
@@ -700,8 +701,8 @@ def with_list(lines: list[str], head: str) -> list[str]:
 TABLES: Final = (Table(("Files", "Given as"), FILE_ROWS), Table(("Rows in memory", "Given as"), KIND_ROWS))
 
 
-def lines_of_page() -> list[str]:
-    return PAGE.read_text("utf-8").splitlines()
+def lines_of(page: Path) -> list[str]:
+    return page.read_text("utf-8").splitlines()
 
 
 @contextlib.asynccontextmanager
@@ -718,8 +719,8 @@ async def bench() -> AsyncIterator[Bench]:
 
 
 @pytest.mark.parametrize("head", LISTS)
-async def test_the_page_prints_every_word_of_a_list(head: str) -> None:
-    lines = lines_of_page()
+async def test_a_page_prints_every_word_of_a_list(head: str) -> None:
+    (lines,) = (lines for lines in map(lines_of, WITH_LISTS) if head in lines)
     assert with_list(lines, head) == lines, AGAIN
 
 
@@ -729,7 +730,7 @@ def labels(line: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.titles[0])
 async def test_a_table_of_the_page_has_the_rows_and_columns_that_are_tried(table: Table) -> None:
-    lines = lines_of_page()
+    lines = lines_of(ACCEPTED)
     head, rule, *rows = lines[table.span(lines)]
     assert [head, rule] == table.head, AGAIN
     assert [labels(line) for line in rows] == [labels(line_of((*row.labels, ""))) for row in table.rows], AGAIN
@@ -739,7 +740,7 @@ async def test_a_table_of_the_page_has_the_rows_and_columns_that_are_tried(table
 @pytest.mark.parametrize("row", [*FILE_ROWS, *KIND_ROWS], ids=lambda row: row.id)
 async def test_every_cell_of_a_row_is_what_happens(bench: Bench, row: Row) -> None:
     line = await bench.line(row)
-    assert [each for each in lines_of_page() if labels(each) == labels(line)] == [line], AGAIN
+    assert [each for each in lines_of(ACCEPTED) if labels(each) == labels(line)] == [line], AGAIN
 
 
 async def test_records_of_a_server_are_read_as_the_table_says(bench: Bench, postgresql: str) -> None:
@@ -756,18 +757,21 @@ async def test_records_of_a_server_are_read_as_the_table_says(bench: Bench, post
         "products": await fetched("products"),
     }
     line = await bench.line(item_row("`asyncpg.Record`", lambda what: records[what]))
-    assert line in lines_of_page()
+    assert line in lines_of(ACCEPTED)
 
 
 async def write() -> None:
-    """Tries everything, and writes the tables into the page."""
-    lines = lines_of_page()
+    """Tries everything, and writes the tables into the pages."""
+    lines = lines_of(ACCEPTED)
     async with new_bench() as made:
         for table in TABLES:
             lines[table.span(lines)] = [*table.head, *[await made.line(row) for row in table.rows]]
-    for head in LISTS:
-        lines = with_list(lines, head)
-    PAGE.write_text("\n".join(lines) + "\n", "utf-8")
+    ACCEPTED.write_text("\n".join(lines) + "\n", "utf-8")
+    for page in WITH_LISTS:
+        lines = lines_of(page)
+        for head in LISTS:
+            lines = with_list(lines, head) if head in lines else lines
+        page.write_text("\n".join(lines) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

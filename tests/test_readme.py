@@ -158,8 +158,8 @@ def commands(snippet: Snippet) -> list[Command]:
 _NUMBER: Final = r"\d[\d,]*(?:\.\d+)?"
 _RUN_DEPENDENT: Final = (
     (r"\x1b\[[\d;?]*[A-Za-z]", ""),
-    # Progress, which a job tells every ten seconds on a machine that is slow.
-    (r"(?m)^.*: [\d,]+ read, [\d,]+ accepted, .* requests.*\n", ""),
+    # Progress, which a job prints every ten seconds on a machine that is slow.
+    (r"(?m)^.*: \d+ %, [\d,]+ of ~?[\d,]+ rows, .*\n", ""),
     (rf"\b{_NUMBER} ?(rows|requests|records|operations|B|kB|MB|GB|[kM]?)/(s|min)\b", r"# \1/\2"),
     (rf"\b{_NUMBER} ?(µs|ms|s|min|h|seconds?|minutes?)\b", r"# \1"),
     (rf"\b(rows/s|seconds)[ \t]+{_NUMBER}", r"\1 #"),

@@ -80,6 +80,14 @@ def test_the_pages_of_a_project_and_of_a_notebook_show_their_code() -> None:
     assert "```python\nfrom socialapi import Client, Fields, errors\n" in PAGES["examples/timeline_notebook.md"]
 
 
+def test_the_page_of_an_example_says_what_it_is_for_and_what_to_change() -> None:
+    for name in PAGES.keys() - {"examples/index.md"}:
+        if name.startswith("examples/"):
+            before, _, changes = PAGES[name].partition("\n## What to change\n\n")
+            assert "\nUse " in before, name
+            assert 3 <= len(re.findall(r"^- ", changes.partition("\n## ")[0], re.MULTILINE)) <= 6, name
+
+
 def test_an_escaped_bar_in_the_code_of_a_table_is_a_bar_in_the_site() -> None:
     assert r"`str \| None`" in (ROOT / "docs" / "resources.md").read_text("utf-8")
     assert "`str | None`" in PAGES["resources.md"]

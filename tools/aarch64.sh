@@ -31,11 +31,12 @@ python=$folder/python
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 # pip runs here, because it would take an hour there.
+"${PYTHON:-python3}" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+  >"$folder/requirements.txt"
 "${PYTHON:-python3}" -m pip install --quiet --disable-pip-version-check --upgrade --target "$folder/site" \
   --constraint constraints.txt --only-binary=:all: --implementation cp --python-version "$version" \
   --platform manylinux_2_28_aarch64 --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 \
-  setuptools aioresponses asyncpg hypothesis pytest pytest-asyncio pytest-timeout \
-  aiohttp attrs 'cattrs[orjson]' cyclopts filelock oauthlib phonenumberslite platformdirs rich
+  setuptools aioresponses asyncpg hypothesis pytest pytest-asyncio pytest-timeout --requirement "$folder/requirements.txt"
 
 rm -rf "$folder/build" "$folder/package"
 CC="aarch64-linux-gnu-gcc --sysroot=$root" "$python" setup.py --quiet build \

@@ -33,7 +33,12 @@ def paging(order: dict[str, Any]) -> dict[str, Any]:
     return paging_with(read, order)
 
 
-def paging_with(read: Callable[[dict[str, Any]], tuple[int, int]], order: dict[str, Any]) -> dict[str, Any]:
+def paging_with(
+    read: Callable[[Any], tuple[int, int]],
+    order: dict[str, Any],
+    decode: Callable[[bytes], Any] = orjson.loads,
+    next_token: Callable[[Any], str | None] = lambda page: page["meta"].get("next_token"),
+) -> dict[str, Any]:
     """Walks a timeline; `read` goes through the posts of a page, and says how many there are and
     their checksum.
     """
@@ -43,11 +48,11 @@ def paging_with(read: Callable[[dict[str, Any]], tuple[int, int]], order: dict[s
         params = {"max_results": "100"}
         while True:
             async with session.get(f"{order['url']}/2/users/{pages}/tweets", params=params) as response:
-                page = orjson.loads(await response.read())
+                page = decode(await response.read())
             count, part = read(page)
             items += count
             total += part
-            token = page["meta"].get("next_token")
+            token = next_token(page)
             if token is None:
                 return items, total
             params["pagination_token"] = token

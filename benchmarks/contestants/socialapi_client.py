@@ -151,11 +151,45 @@ def _refused(order: dict[str, Any], refusal: errors.InvalidInput) -> dict[str, A
     return {"absent": f"this version of the package says: {refusal}"}
 
 
-async def _upload(order: dict[str, Any], warm: Any, records: Any) -> dict[str, Any]:
+def audience_export(order: dict[str, Any]) -> dict[str, Any]:
+    """Uploads an ordinary export, as a file or as mappings."""
+    warm = [dict(zip(canned.COLUMNS_OF_EXPORTS, each.cells, strict=False)) for each in _exported(order, "warm_records")]
+    records: Any = Path(order["folder"], f"{order['kind']}.{order['format']}")
+    if order["format"] == "mappings":
+        names = canned.COLUMNS_OF_EXPORTS
+        records = [dict(zip(names, each.cells, strict=False)) for each in _exported(order, "records")]
+    elif not records.exists():
+        return {"absent": f"{records.name} could not be written without pyarrow"}
+    return asyncio.run(_upload(order, warm, records, default_region=order["default_region"]))
+
+
+def _exported(order: dict[str, Any], count: str) -> Iterable[canned.ExportedPerson]:
+    return canned.exported_people("clean" if count == "warm_records" else order["kind"], range(order[count]))
+
+
+def looked_at(order: dict[str, Any]) -> dict[str, Any]:
+    """Lints a file, or uploads it without sending."""
+
+    async def main() -> dict[str, Any]:
+        records = Path(order["folder"], order["file"])
+        async with _ads(order) as client:
+            target = _audience(client)
+            for warm in ([{"email": "ada@example.com", "phone_number": "+14155550000"}], records):
+                meter = Meter()
+                if order["lints"]:
+                    told = meter.told(items=(await target.lint(warm, default_region="US")).rows)
+                else:
+                    told = meter.told(items=(await target.upload(warm, dry_run=True, default_region="US")).read)
+            return told
+
+    return asyncio.run(main())
+
+
+async def _upload(order: dict[str, Any], warm: Any, records: Any, **options: Any) -> dict[str, Any]:
     async with _ads(order) as client:
-        await _audience(client).upload(warm)
+        await _audience(client).upload(warm, **options)
         meter = Meter()
-        report = await _audience(client).upload(records)
+        report = await _audience(client).upload(records, **options)
         return meter.told(items=report.accepted, rejected=report.rejected, duplicate=report.duplicate)
 
 

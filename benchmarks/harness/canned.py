@@ -183,6 +183,63 @@ def _odd(number: int, email: str, phone: str) -> Person:
     return odd[number % len(odd)]
 
 
+ORDERS_A_CUSTOMER: Final = 3
+_CUSTOMERS_AT_ONCE: Final = 1_000
+"""The orders of so many customers are written before those of the next ones."""
+COLUMNS_OF_EXPORTS: Final = ("email", "phone_number", "partner_user_id")
+_SPELLINGS: Final = ("clean", "national US", "spaced", "blanks")
+
+
+@attrs.frozen
+class ExportedPerson:
+    """A row of an ordinary export, and what has to become of it."""
+
+    cells: tuple[str, ...]
+    outcome: Literal["accepted", "duplicate"]
+    sent: tuple[str, ...]
+
+
+def exported_people(kind: str, numbers: Iterable[int]) -> Iterator[ExportedPerson]:
+    """People as an ordinary export of one kind has them."""
+    for number in numbers:
+        if kind == "mixed rows":
+            yield _exported("missing" if number % 5 == 0 else _SPELLINGS[number % len(_SPELLINGS)], number)
+            continue
+        if kind not in ("orders", "mixed"):
+            yield _exported(kind, number)
+            continue
+        block, index = divmod(number, ORDERS_A_CUSTOMER * _CUSTOMERS_AT_ONCE)
+        order, customer = divmod(index, _CUSTOMERS_AT_ONCE)
+        spelling = "clean"
+        if kind == "mixed":
+            spelling = "missing" if customer % 5 == 0 else _SPELLINGS[(customer + order) % len(_SPELLINGS)]
+        found = _exported(spelling, block * _CUSTOMERS_AT_ONCE + customer)
+        yield attrs.evolve(found, outcome="duplicate", sent=()) if order else found
+
+
+def _exported(kind: str, number: int) -> ExportedPerson:
+    email, phone = person(number)
+    both: tuple[str, ...] = (email.lower(), phone)
+    spaced = f"{phone[2:5]} {phone[5:8]} {phone[8:]}"
+    match kind:
+        case "national US":
+            phone = f"({phone[2:5]}) {phone[5:8]}-{phone[8:]}" if number % 2 else phone[2:]
+        case "national DE":
+            digits = f"{number:07}"
+            phone, both = f"01512 {digits}" if number % 2 else f"01512{digits}", (both[0], f"+491512{digits}")
+        case "spaced":
+            phone = f"+1 {spaced}"
+        case "blanks":
+            email, phone = f" {email} ", f"{phone} "
+        case "missing" if number % 3 < 2:
+            is_email = number % 3 == 0
+            email, phone = ("", phone) if is_email else (email, "")
+            both = both[is_email:][:1]
+        case "third column":
+            return ExportedPerson((email, phone, f"C-{number}"), "accepted", both)
+    return ExportedPerson((email, phone), "accepted", both)
+
+
 def people(order: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """The rows of an order: `records` of them, dirty where it `is_dirty`."""
     if order.get("is_dirty"):

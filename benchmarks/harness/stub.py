@@ -178,9 +178,10 @@ class Stub:
     @staticmethod
     def _count(head: bytes, body: bytes) -> int:
         if b"/users " in head or b"/users?" in head:
-            # Two digests to a person in what facebook-business sends, one operation to a person in
-            # the others' JSON.
-            return body.count(b'"operation_type"') or len(_DIGEST.findall(body)) // 2
+            # Two digests to a person in what facebook-business sends. In the others' JSON an operation
+            # is an object with another for its parameters, in which each person is one.
+            operations = body.count(b'"operation_type"')
+            return body.count(b"{") - 2 * operations if operations else len(_DIGEST.findall(body)) // 2
         return body.count(b'"id"') + body.count(b"%22id%22")
 
     @staticmethod

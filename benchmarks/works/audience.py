@@ -44,10 +44,11 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 def digests_of(numbers: range, keeps_plus: bool = True) -> int:
     """What the first 8 digits of all digests of these people come to."""
     rows = map(canned.person, numbers)
-    return sum(_digests((email.lower(), phone if keeps_plus else phone[1:])) for email, phone in rows)
+    return sum(digests_of_texts((email.lower(), phone if keeps_plus else phone[1:])) for email, phone in rows)
 
 
-def _digests(normalised: Iterable[str]) -> int:
+def digests_of_texts(normalised: Iterable[str]) -> int:
+    """What the first 8 digits of the digests of these values come to."""
     return sum(int(hashlib.sha256(value.encode()).hexdigest()[:8], 16) for value in normalised)
 
 
@@ -57,7 +58,7 @@ def _expected_of_dirty(records: int) -> tuple[Counter[str], int]:
     outcomes, digests = Counter[str](), 0
     for each in canned.dirty_people(records):
         outcomes[each.outcome] += 1
-        digests += _digests(each.sent)
+        digests += digests_of_texts(each.sent)
     return outcomes, digests
 
 

@@ -54,6 +54,7 @@ WORK: Final = Work(
     base=BY_HAND,
     contestants=(
         *COMMON,
+        Contestant(name="aiohttp + msgspec", module="msgspec_by_hand", job="paging"),
         Contestant(name="tweepy", module="tweepy_async", job="paging", options={"reuses_session": False}),
         Contestant(name="xdk", module="xdk_client", job="paging"),
         Contestant(name="httpx, dicts", module="plain_clients", job="httpx_paging"),

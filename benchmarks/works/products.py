@@ -59,7 +59,7 @@ WORK: Final = Work(
         FACEBOOK,
         *map(_late, (HAND, SDK, FACEBOOK)),
     ),
-    targets=(Target(of=SOCIALAPI, to=BY_HAND, at_most=4.0),),
+    targets=(Target(of=SOCIALAPI, to=BY_HAND, at_most=2.2),),
     judge=judge,
     full={"products": 50_000, "at_once": 8},
     quick={"products": 500, "at_once": 8},

@@ -152,11 +152,17 @@ def _lines(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _example(source: str, text: str) -> str:
-    """The page that shows a program; its title is the first sentence of its docstring, or of its comment."""
-    comment = "\n".join(re.findall(r"^# (.*)", text, re.MULTILINE))
-    described = comment if source.endswith(".sh") else ast.get_docstring(ast.parse(text)) or source
-    title = re.split(r"[.:;](?:\s|$)", described, maxsplit=1)[0]
-    return f"# {' '.join(title.split())}\n\n`{source}`:\n\n```{LANGUAGES[Path(source).suffix]}\n{text}```\n"
+    """The page of a program: what its docstring or its first comment says, then the program itself."""
+    if source.endswith(".sh"):
+        comment = re.findall(r"(?m)\A#!.*\n((?:#.*\n)+)", text)[0]
+        described, code = re.sub(r"(?m)^# ?", "", comment), text.replace(comment, "")
+    else:
+        docstring = ast.parse(text).body[0]
+        described = ast.get_docstring(ast.parse(text)) or source
+        code = "".join(text.splitlines(keepends=True)[docstring.end_lineno :]).lstrip("\n")
+    title, _, about = described.strip().partition(".\n\n")
+    about = about.replace("What to change:\n", "## What to change\n")
+    return f"# {title}\n\n{about}\n\n## The program\n\n`{source}`:\n\n```{LANGUAGES[Path(source).suffix]}\n{code}```\n"
 
 
 def _files(folder: Path) -> str:

@@ -75,6 +75,11 @@ class JobOptions(FrozenRecord):
         return attrs.evolve(self, **with_layout({name: getattr(self, name) for name in names}, selection))
 
     @property
+    def is_packed(self) -> bool:
+        """Whether requests hold so many users that a few fill the usual room for what is in flight."""
+        return getattr(self, "packing", "single") == "packed"
+
+    @property
     def form(self) -> TableForm:
         """How the names of the columns are found in a CSV or TSV file. A job that deletes does not guess."""
         return TableForm.of(
@@ -147,7 +152,7 @@ class JobOptions(FrozenRecord):
         if seconds is not None and seconds is not UNSET and not 0 < seconds < math.inf:
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
         if self.key is not None and self.outcomes is None:
-            yield invalid("key", "needs outcomes, the file that it is written to")
+            yield invalid("key", "needs outcomes=…, the file that it is written to")
         if self.outcomes is not None and not _is_outcomes(self.outcomes):
             yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
         yield from self._clashes()
@@ -205,9 +210,9 @@ class LimitExceeded(InvalidInput):
 
 
 def log_groups(noun: str, report: UploadReport) -> None:
-    """Logs how many rows were rejected and warned of for each reason, with the first rows.
+    """Logs the number of rejected rows and of warnings for each reason, with the first row numbers.
 
-    The reason is in the report alone: it may quote the service, which may quote a value.
+    The reasons are only in the report: they may quote the service, which may quote a value.
     """
     for groups, what in ((report.reject_groups, "rejected"), (report.warning_groups, "warned of")):
         for group in groups:
@@ -351,7 +356,10 @@ class JobRun(Generic[C, B, P]):
         self._concurrency = Concurrency(fixed, most=session.config.max_concurrency)
         settle = stage.settle if session.telemetry is None else self._settle_in_span
         self.dispatcher: Dispatcher[B] = Dispatcher(
-            settle, self._limit, budget=session.budget, on_settled=self._look_again
+            settle,
+            self._limit,
+            budget=session.packed_budget if options.is_packed else session.budget,
+            on_settled=self._look_again,
         )
         seconds = options.flush_after_seconds
         if seconds is UNSET:
@@ -415,7 +423,7 @@ class JobRun(Generic[C, B, P]):
         self.dispatcher.stop(
             LimitExceeded(
                 f"{rejected:,} of {read:,} rows were rejected, which is {rejected / read:.1%}, and {most:.1%} may be "
-                "(max_reject_share, --max-reject-share)"
+                f"(max_reject_share={most:g})"
             )
         )
 

@@ -18,6 +18,7 @@ import attrs
 
 from socialapi.bulk.inputs.addresses import name_of_address
 from socialapi.bulk.inputs.reader import Reader
+from socialapi.internal.logs import printable
 from socialapi.reports import Progress, UploadReport
 from socialapi.session.clock import Clock, SystemClock
 
@@ -132,28 +133,33 @@ class ProgressDisplay:
         self._started = self._received = 0.0
 
     def __enter__(self) -> Self:
-        from socialapi.internal.console import Output  # rich is not imported by programs that show nothing
-
         if self._is_quiet:
             return self
-        self._console = Output(stderr=True)
         loop = asyncio.get_running_loop()
         self._started = self._received = loop.time()
         self._now = loop.time
+        if sys.stderr.isatty() or "IPython" in sys.modules:  # nothing else needs rich, which is slow to import
+            self._open()
+        if self._live is None:
+            self._timer = loop.call_later(CELL_EVERY_SECONDS if self._cell else LINE_EVERY_SECONDS, self._tick)
+        return self
+
+    def _open(self) -> None:
+        """Opens the bar of a terminal or the cell of a notebook."""
         from rich.file_proxy import FileProxy  # replaces standard error during another display
 
+        from socialapi.internal.console import Output
+
+        self._console = Output(stderr=True)
         if sys.stderr.isatty() and not isinstance(sys.stderr, FileProxy):
             from rich.live import Live
 
             self._live = Live(self, console=self._console, transient=not self._stays, refresh_per_second=4)
             self._live.start()
-            return self
-        if self._console.is_jupyter:
+        elif self._console.is_jupyter:
             from IPython.display import display
 
             self._cell = display({"text/plain": self._title}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        self._timer = loop.call_later(CELL_EVERY_SECONDS if self._cell else LINE_EVERY_SECONDS, self._tick)
-        return self
 
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
@@ -190,8 +196,6 @@ class ProgressDisplay:
         self._write(f"reading {read}{more}")
 
     def _write(self, text: str) -> None:
-        from socialapi.internal.console import printable
-
         with contextlib.suppress(BrokenPipeError):  # the job continues without the display
             if self._live is not None:
                 self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)

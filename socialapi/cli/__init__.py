@@ -21,6 +21,7 @@ def main() -> NoReturn:
     """Runs the command that the arguments name, and exits with its status."""
     gc.set_threshold(*GC_THRESHOLDS)
     gc.freeze()
+    gc.disable()  # during the imports, which leave no garbage: `call` enables it
     # SIGTERM of a supervisor is handled like Ctrl-C: the command ends cleanly, with a report so
     # far. Before the imports: process 1 of a container gets no signal that it does not handle.
     signal.signal(signal.SIGTERM, _as_interrupt)

@@ -12,7 +12,7 @@ from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, shown_json
 from socialapi.cli.listing import ALL_PAGES, AsJson, ListFlags, PagedFlags, as_line, print_items, print_pages
-from socialapi.cli.options import named, time, whole_number
+from socialapi.cli.options import time, whole_number
 from socialapi.cli.output import moment, printable
 from socialapi.errors import InvalidInput
 from socialapi.models.accounts import Account, HistoryEntry
@@ -22,7 +22,7 @@ from socialapi.models.money import Micros
 from socialapi.wire.encode import json_shape
 
 app: Final = App(name="ads")
-line_item_app: Final = App(name="line-item", help="Line items.")
+line_item_app: Final = App(name="line-item", help="Change line items.")
 app.command(line_item_app)
 
 AccountArgument = Annotated[
@@ -31,17 +31,6 @@ AccountArgument = Annotated[
 
 _MICROS: Final = "_local_micro"
 _UNITS: Final = {"DAY": datetime.timedelta(days=1), "HOUR": datetime.timedelta(hours=1)}
-_OPTIONS: Final = {
-    "entity_type": "--entity-type",
-    "entity_id": "--entity-id",
-    "start_time": "--start",
-    "end_time": "--end",
-    "user_id": "--user",
-    "granularity": "--granularity",
-    "location": "--location",
-    "negative_keywords": "--negative",
-}
-"""The options that stand for the service's parameters."""
 
 
 @app.command
@@ -125,11 +114,10 @@ async def history(
     if user is not None:
         query["user_id"] = user
     async with open_client() as client:
-        with named({**_OPTIONS, "start_time": "--start-time", "end_time": "--end-time"}):
-            found = client.ads.account(account_id).history(
-                start=flags.start, count=flags.page_size(least=200, most=1_000), **query
-            )
-            await print_pages(found, _CHANGES, flags, if_none="there were no changes")
+        found = client.ads.account(account_id).history(
+            start=flags.start, count=flags.page_size(least=200, most=1_000), **query
+        )
+        await print_pages(found, _CHANGES, flags, if_none="there were no changes")
     return output.DONE
 
 
@@ -203,22 +191,21 @@ async def insights(
     standard error.
 
     For example `socialapi ads insights ski snow --granularity day --start 2025-01-06
-    --end 2025-01-13`. At most ten keywords, those that do not count included. Exit status: 0 done, 2 wrong usage, 3
+    --end 2025-01-13`. At most ten keywords, --negative ones included. Exit status: 0 done, 2 wrong usage, 3
     refused by the service or unreachable.
     """
     flags.format()  # before anything is asked
     begin, unit = time("--start", start), constant(granularity)
     until = None if end is None else time("--end", end)
     async with open_client() as client:
-        with named(_OPTIONS):
-            found = await client.ads.keyword_insights(
-                keywords,
-                granularity=unit,  # type: ignore[arg-type]  # checked with everything else
-                start_time=begin,
-                end_time=until,
-                location=location,
-                negative_keywords=negative or (),
-            )
+        found = await client.ads.keyword_insights(
+            keywords,
+            granularity=unit,  # type: ignore[arg-type]  # checked with everything else
+            start_time=begin,
+            end_time=until,
+            location=location,
+            negative_keywords=negative or (),
+        )
     if flags.json:
         print_items([found], _ANSWER, flags)
         return output.DONE
@@ -403,7 +390,6 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[str, Any], Any]]]] = {
 """The parameter of each option, and the function that reads its value."""
 
 
-_LINE_ITEM_OPTIONS: Final = {parameter: _option(name) for name, (parameter, _) in _FIELDS.items()}
 _NOTHING: Final = Changes()
 
 
@@ -423,8 +409,8 @@ async def update(
     them. Exit status: 0 changed, 2 wrong usage, 3 refused by the service or unreachable.
     """
     body: Any = changes.body()
+    output.OPTIONS.update({parameter: _option(name) for name, (parameter, _) in _FIELDS.items()})
     async with open_client() as client:
-        with named(_LINE_ITEM_OPTIONS):
-            record = await client.ads.account(account_id).line_items.update(line_item_id, body)
+        record = await client.ads.account(account_id).line_items.update(line_item_id, body)
     print_record(record, as_json=json)
     return output.DONE

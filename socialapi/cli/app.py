@@ -1,6 +1,5 @@
 """The `socialapi` application: its commands, and the exit status and message of every error."""
 
-import asyncio
 import contextlib
 import gc
 import inspect
@@ -9,7 +8,6 @@ import logging
 import os
 import re
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
@@ -59,7 +57,7 @@ DOCTOR_HELP: Final = """Check the set-up: version, hosts, this machine's clock, 
 For example `socialapi doctor --json`. Each credential makes one harmless call, for which no token is renewed. Exit status: 0 everything is
 right, 2 something has to be set, 3 the service refused a credential or could not be reached.
 """
-LIMITS_HELP: Final = """Show what is known of each rate limit.
+LIMITS_HELP: Final = """Show how much of each rate limit is left.
 
 For example `socialapi limits --json`. With SOCIALAPI_REDIS_URL these are the windows that all processes share; otherwise each credential
 makes one harmless call, and what its answer says is shown.
@@ -82,7 +80,7 @@ _LAST: Final = ("--output", "--output-file", "--escape-formulas", "--json")
 _EXAMPLES: Final = re.compile(r"For example (.*?)\.(?=\s|\Z)", re.DOTALL)
 _PLACEHOLDERS: Final[Mapping[str, str]] = {
     "STR": "TEXT",
-    "STR...": "TEXT...",
+    "STR...": "TEXT",
     "INT": "NUMBER",
     "FLOAT": "NUMBER",
     "PATH": "FILE",
@@ -106,14 +104,15 @@ class Help:
         """Prints the usage, in which an id has the name of its option."""
         named = re.sub(r"(?<=--)([\w-]+) STR", lambda found: f"{found[1]} {_placeholder(found[1])}", str(usage).strip())
         named = re.sub(" PATH| INT", lambda found: f" {_PLACEHOLDERS[found[0].strip()]}", named)
-        if "[ARGS...]" in named:
+        named = re.sub(" FILE$", " FILE...", named.replace(" COMMAND [OPTIONS]", " [COMMAND] [OPTIONS]"))
+        if "[ARGS" in named:
             _, apps, _ = app.parse_commands(named.split("[")[0].split()[1:])
-            several = [
+            positional = [
                 each.name
                 for each in apps[-1].assemble_argument_collection()
-                if each.field_info.kind is each.field_info.VAR_POSITIONAL
+                if each.field_info.kind in (each.field_info.POSITIONAL_ONLY, each.field_info.VAR_POSITIONAL)
             ]
-            named = named.replace("[ARGS...]", f"[{several[-1]}...]")
+            named = named.replace("[ARGS", f"[{positional[-1]}")
         console.print(f"Usage: {named}\n", style="bold", markup=False, highlight=False)
 
     @staticmethod
@@ -121,14 +120,15 @@ class Help:
         """Prints what a command does, with its examples behind the first sentence."""
         text = _written(description)
         examples = _EXAMPLES.search(text)
-        summary, *more = _EXAMPLES.sub("", text).strip().split("\n\n")
-        console.print(" ".join(summary.split()), markup=False, highlight=False)
+        summary, *more = re.split(r"\n\n\s*|\s(?=Exit\s+status:)", _EXAMPLES.sub("", text).strip())
+        _print_folded(console, summary)
         if examples is not None:
             console.print("\nExamples:", style="bold")
             for example in re.findall("`([^`]*)`", examples[1]):
                 console.print(f"  {' '.join(example.split())}", markup=False, highlight=False, soft_wrap=True)
         for paragraph in more:
-            console.print(f"\n{' '.join(paragraph.split())}", markup=False, highlight=False)
+            console.print()
+            _print_folded(console, paragraph)
         console.print()
 
     @staticmethod
@@ -149,6 +149,11 @@ class Help:
         return place - after * entry.required
 
 
+def _print_folded(console: "Console", text: str) -> None:
+    folded = output.folded(" ".join(text.split()), console.file, indent="")
+    console.print(folded, markup=False, highlight=False, soft_wrap=True)
+
+
 def _placeholder(option: str) -> str:
     return option.upper().replace("-", "_")
 
@@ -159,12 +164,12 @@ def _written(text: object) -> str:
 
 app: App = App(
     name="socialapi",
-    help="A social platform's APIs from the command line, with an emulator of the service to try them on.",
+    help="A social platform's APIs from the command line, with an emulator of the service to try them on.\n\n"
+    "For example `socialapi demo`, `socialapi emulator --detach --env-file emulator.env`, or `socialapi help audience upload`.",
     version_flags=(),
     help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
-    "`socialapi auth login` keeps the credentials of a user. Every command takes -v and -vv, to show retries, waits and "
+    "`socialapi auth login` keeps those of a user. Every command takes -v and -vv, to show retries, waits and "
     "each request, and -q, to show errors only.",
-    console=output.Output(),
     help_formatter=Help(),
     default_parameter=Parameter(json_list=False),  # [ab].csv is a pattern, and a rule may begin with a bracket
     suppress_keyboard_interrupt=False,
@@ -178,10 +183,17 @@ def help_(*command: Annotated[str, Parameter(help="A command, as audience upload
 
     For example `socialapi help audience upload`.
     """
-    found, _, unknown = app.parse_commands(list(command))
+    found, apps, unknown = app.parse_commands(list(command))
     if unknown:
-        raise InvalidInput(f"there is no command {' '.join(command)} (see `{' '.join(('socialapi', 'help', *found))}`)")
-    app.help_print(list(command))
+        from socialapi.models.spelling import near_name
+
+        meant = near_name(unknown[0], tuple(apps[-1]))
+        hint = f": did you mean {' '.join((*found, meant))}?" if meant else ""
+        help_ = " ".join(("socialapi", "help", *found))
+        raise InvalidInput(f"there is no command {' '.join(command)}{hint} (see `{help_}`)")
+    from socialapi.internal.console import Output
+
+    app.help_print(list(command), console=Output())
 
 
 @app.command(name="--version")
@@ -193,13 +205,13 @@ def version() -> None:
 for _name, _imports, _help in (
     ("audience", "audience:app", "Upload files to custom audiences, or keep audiences equal to them."),
     ("do-not-reach", "audience:do_not_reach_app", "Upload files to do-not-reach lists."),
-    ("catalog", "catalog:app", "Load feeds into product catalogs, and list what these hold."),
+    ("catalog", "catalog:app", "Load feeds into product catalogs, and list their products."),
     ("jobs", "jobs:app", "List, resume and forget the jobs that were started with --journal."),
     ("auth", "auth:app", "Sign in as a user, see who is signed in, sign out."),
     ("ads", "ads:app", "Print advertising accounts, their history and insights, and change line items."),
-    ("posts", "posts:app", "Print posts."),
+    ("posts", "posts:app", "Print the posts of a user."),
     ("stream", "stream:app", "Print posts and activity as they happen."),
-    ("webhooks", "webhooks:app", "Register addresses for events, and receive these."),
+    ("webhooks", "webhooks:app", "Register webhooks, and receive their events."),
     ("doctor", "doctor:doctor", DOCTOR_HELP),
     ("limits", "doctor:limits", LIMITS_HELP),
     ("demo", "demo:demo", DEMO_HELP),
@@ -228,8 +240,8 @@ def completion(
 ) -> None:
     """Print the script with which a shell completes `socialapi`, on TAB, without running it.
 
-    For example `socialapi completion bash --install`. To try it: source <(socialapi completion
-    bash), likewise for zsh; socialapi completion fish | source.
+    For example `socialapi completion bash --install`. To try it: `source <(socialapi completion
+    bash)`, likewise for zsh; `socialapi completion fish | source`.
     """
     if not install:
         print(_completion_script(shell), end="")
@@ -292,10 +304,11 @@ def _refusal(problem: CycloptsError, words: Sequence[str]) -> str:
         case MissingArgumentError(keyword=str(option)):
             text = f"{option} needs a value"
         case MissingArgumentError(argument=argument) if argument is not None and not problem.unused_tokens:
-            about = (argument.parameter.help or "").partition(". ")[0]
+            about = (argument.parameter.help or "").partition(". ")[0].rstrip(".")
             text = f"{name} is missing{about and f': {about}'}"
         case UnusedCliTokensError(unused_tokens=[word, *_]):
-            text = f"{word!r} is one argument too many, or stands apart from the others"
+            takes_files = any(each.name == "FILE" for each in apps[-1].assemble_argument_collection())
+            text = f"unexpected argument {word!r}{'; name the files one after another' if takes_files else ''}"
         case CoercionError(target_type=kind, token=token) if token is not None and kind in WORDS_OF_TYPES:
             text = f"Invalid value for {token.keyword or name}: must be {WORDS_OF_TYPES[kind]}"
         case _:
@@ -310,7 +323,7 @@ VERBOSITY: Final[Mapping[str, int]] = {
     "-q": logging.ERROR,
     "--quiet": logging.ERROR,
 }
-"""The options of every command that say how much it reports."""
+"""The verbosity options of every command."""
 
 
 def _without_verbosity(words: Sequence[str]) -> tuple[list[str], int | None]:
@@ -325,11 +338,22 @@ def _without_verbosity(words: Sequence[str]) -> tuple[list[str], int | None]:
 def call(arguments: list[str]) -> object:
     """Calls the command that the arguments name and returns its result."""
     command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+    output.OPTIONS.clear()
+    if not inspect.ismethod(command):  # as --help is, of the parser
+        declared = app.parse_commands(arguments)[1][-1].assemble_argument_collection()
+        output.OPTIONS.update({name: each.name for each in declared for name in each.field_info.names})
     if gc.get_freeze_count():  # in a process of our own, see `main`: what was imported stays, too
         gc.freeze()
+        gc.enable()
+    if "console" in bound.arguments:  # of help, for which rich is imported and for little else
+        from socialapi.internal.console import Output
+
+        bound.arguments["console"] = Output()
     result = command(*bound.args, **bound.kwargs)
     if not inspect.iscoroutine(result):
         return result
+    import asyncio  # takes a quarter of the time of `--version`
+
     try:
         return asyncio.run(_woken_by_signals(result))
     except asyncio.CancelledError:  # by SIGTERM, see `_cancel_on_sigterm`
@@ -346,6 +370,9 @@ async def _woken_by_signals(command: Coroutine[object, object, object]) -> objec
     # Only the main thread gets signals.
     if threading.current_thread() is not threading.main_thread():
         return await command
+    import asyncio
+    import socket
+
     reading, writing = socket.socketpair()
     with reading, writing:
         reading.setblocking(False)
@@ -368,6 +395,8 @@ def _cancel_on_sigterm() -> None:
     That is what asyncio does on Ctrl-C, unless Ctrl-C is ignored, as a shell has it for commands in
     the background. It stays ignored.
     """
+    import asyncio
+
     task = asyncio.current_task()
 
     def end(number: int, frame: FrameType | None) -> None:

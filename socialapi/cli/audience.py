@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import attrs
 from cyclopts import App, Parameter, validators
 
-from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.progress import OnProgress
-from socialapi.bulk.sync.reading import DEFAULT_REMOVAL_SHARE
-from socialapi.cli.jobs import CommandJournal, command_line
 from socialapi.cli.options import (
     AllowEmpty,
     AsReport,
@@ -40,7 +37,10 @@ from socialapi.cli.run_job import run_job
 from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import SyncReport, UploadReport
+from socialapi.reports import DEFAULT_REMOVAL_SHARE, SyncReport, UploadReport
+
+if TYPE_CHECKING:
+    from socialapi.cli.jobs import CommandJournal
 
 app: Final = App(name="audience")
 do_not_reach_app: Final = App(name="do-not-reach")
@@ -97,10 +97,12 @@ class UploadFlags(RowFlags):
     journal: JournalOption = None
     allow_empty: AllowEmpty = False
 
-    def kept(self, command: str, files: Sequence[str], **more: str | None) -> CommandJournal | None:
+    def kept(self, command: str, files: Sequence[str], **more: str | None) -> "CommandJournal | None":
         """Returns the journal with the command, with `more` options, to run again; None without `--journal`."""
         if self.journal is None:
             return None
+        from socialapi.cli.jobs import CommandJournal, command_line
+
         options = {**more, **attrs.asdict(self)}
         return CommandJournal(self.journal, command_line((command, "upload"), files, options))
 
@@ -255,5 +257,7 @@ async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> 
 async def _lint(
     files: Sequence[str], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
 ) -> int:
+    from socialapi.bulk.linting.linter import lint_records
+
     options = {"kinds": kinds, "takes_effective_at": takes_effective_at, **keywords_of(flags)}
     return await run_lint(lint_records, files, options, as_json=flags.json)

@@ -205,7 +205,12 @@ async def list_(*, flags: PagedFlags = ALL_PAGES) -> int:
     the service or unreachable.
     """
     async with open_client() as client:
-        await print_pages(client.catalogs.list(start=flags.start), _CATALOGS, flags, if_none="there are no catalogs")
+        await print_pages(
+            client.catalogs.list(start=flags.start),
+            _CATALOGS,
+            flags,
+            if_none="there are no catalogs; `socialapi catalog create` makes one",
+        )
     return output.DONE
 
 

@@ -188,7 +188,7 @@ class CredentialStore:
             hosts = None
         if not isinstance(hosts, dict) or not all(isinstance(kinds, dict) for kinds in hosts.values()):
             raise ConfigurationError(
-                f"the credentials file {self.path} is not what `socialapi auth login` writes; move it away and sign in"
+                f"the credentials file {self.path} was not written by `socialapi auth login`; move it away and sign in"
             )
         return hosts
 

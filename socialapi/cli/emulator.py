@@ -369,7 +369,7 @@ def _detach(flags: EmulatorFlags) -> int:
     background = _Background.on(flags.port)
     if flags.port and (holder := background.holder()) is not None:
         raise InvalidInput(
-            f"an emulator runs already in the background on port {flags.port} ({holder}); "
+            f"an emulator already runs in the background on port {flags.port} ({holder}); "
             f"`socialapi emulator --stop --port {flags.port}` ends it"
         )
     folder = background.path.parent
@@ -398,7 +398,8 @@ def _detach(flags: EmulatorFlags) -> int:
     print(orjson.dumps(ready).decode(), flush=True)  # nothing where standard output is closed
     output.say(f"the emulator serves on {base_url}, with its log in {log}")
     if flags.env_file is not None:
-        output.say(f"its addresses and credentials are in {flags.env_file}")
+        path = shlex.quote(os.path.join(".", flags.env_file))  # noqa: PTH118 - Path drops the dot that a shell needs
+        output.say(f"its addresses and credentials are in {flags.env_file}; `. {path}` loads them")
     output.say(f"`socialapi emulator --stop --port {_port_of(base_url)}` ends it")
     return output.DONE
 

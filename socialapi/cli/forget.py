@@ -24,14 +24,18 @@ CONSEQUENCES: Final[dict[Kind, str]] = {
 
 def forget(
     job: Annotated[
-        str,
+        str | None,
         Parameter(
+            name="JOB",
             help="Id of a job, as `socialapi jobs list` shows it, or the path of its journal; or the path of a snapshot, "
-            "a digest file or a rejects file."
+            "a digest file or a rejects file.",
         ),
-    ],
+    ] = None,
     /,
     *,
+    gone: Annotated[
+        bool, Parameter(help="Take all jobs off the list whose journals are gone, and no other.", negative=())
+    ] = False,
     yes: Annotated[
         bool,
         Parameter(
@@ -42,6 +46,13 @@ def forget(
     keep_rejects: Annotated[bool, Parameter(help="Leave the rejects file of the job.", negative=())] = False,
 ) -> int:
     """Deletes what a job has left, or one file of a job, and returns the exit status."""
+    if gone == (job is not None):
+        raise InvalidInput("name a job, or --gone")
+    if job is None:
+        for each in all_jobs():
+            if each.state == GONE:
+                _forget(each, keep_rejects=keep_rejects)
+        return output.DONE
     where = find(job)
     kind = None if where is not None and where[1] else kind_of(job)  # what is listed is a journal
     if kind in CONSEQUENCES:
@@ -54,6 +65,11 @@ def forget(
         return output.DONE
     found = found_job(job, may_be_unreadable=True)
     _check(found, yes=yes)
+    return output.DONE if _forget(found, keep_rejects=keep_rejects) else output.SOME_REJECTED
+
+
+def _forget(found: JobStatus, *, keep_rejects: bool) -> bool:
+    """Deletes what a job has left, and prints what stays; False if a rejects file of the job may."""
     # The list comes last: while the job is in it, a deletion that failed can be repeated.
     is_whole = keep_rejects or _forget_rejects(found)
     was_there = found.path.exists()
@@ -69,7 +85,7 @@ def forget(
     outcomes = file_of(found.arguments, "outcomes")
     for path in () if outcomes is None else filter(Path.is_file, (outcomes, part_of(outcomes))):
         output.say(f"the outcomes file {path} stays, as it is a result; delete it when nobody needs it")
-    return output.DONE if is_whole else output.SOME_REJECTED
+    return is_whole
 
 
 def _check(job: JobStatus, *, yes: bool) -> None:

@@ -18,8 +18,9 @@ import attrs
 from rich.cells import cell_len, set_cell_size
 
 from socialapi.cli import output
-from socialapi.cli.output import Output, iso_moment, moment, printable
+from socialapi.cli.output import iso_moment, moment, printable
 from socialapi.errors import InvalidInput
+from socialapi.internal.console import Output
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import wire_name
 from socialapi.wire.encode import json_shape
@@ -55,7 +56,7 @@ class Column(Generic[T]):
     has_seconds: bool = attrs.field(default=False, kw_only=True)
 
     def cell(self, item: T, *, is_shown: bool) -> str:
-        """Returns the cell of an item, as a terminal or a program reads it, without characters that move the cursor."""
+        """Returns the cell of an item, formatted for a terminal or a program, without characters that move the cursor."""
         value = self.value(item)
         if isinstance(value, datetime.datetime):
             value = moment(value, seconds=self.has_seconds) if is_shown else iso_moment(value)

@@ -27,7 +27,7 @@ EveryOne = Annotated[bool, Parameter(name="--all", help="All events that were pu
 
 @attrs.frozen(kw_only=True)
 class PutAside:
-    """An event that was put aside, as a row."""
+    """A row of the list of events that were put aside."""
 
     number: int
     event_id: str | None

@@ -31,7 +31,7 @@ from socialapi.internal.private_files import make_private_folder
 FORGET_HELP: Final = """Delete what a job has left: its journal and its rejects file, with everything
 beside them, and its line in the list.
 
-For example `socialapi jobs forget nightly.journal`. What the job has done stays done. One that is not finished is deleted with --yes, or after a
+For example `socialapi jobs forget nightly.journal`, or `socialapi jobs forget --gone`. What the job has done stays done. One that is not finished is deleted with --yes, or after a
 question at a terminal; one that is running is not. A digest file stays, as later loads need it:
 name its path to delete it, as with a snapshot, whose folder of scratch files goes as well.
 
@@ -253,8 +253,8 @@ def list_(
     print_items(found, _JOBS, flags, if_none="there are no jobs; those that are started with --journal are listed")
     if any(job.state == GONE for job in found):
         output.say(
-            "a job whose journal is gone cannot be resumed: run its command again to begin anew; `socialapi jobs forget ID` "
-            "takes it off the list"
+            "a job whose journal is gone cannot be resumed: run its command again to begin anew; `socialapi jobs forget --gone` "
+            "takes all of these off the list"
         )
     return output.DONE
 

@@ -4,7 +4,7 @@ import contextlib
 import datetime
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -215,8 +215,6 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
     raise InvalidInput(says)
 
 
-_PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
-"""Matches parameters of the service; one without an underscore only at the start of a path."""
 DATE_CODES: Final = "YymdFjGVuHMS"
 """The codes of `date` and strftime that the name of a file may have: numbers alone, and none with a slash."""
 
@@ -307,7 +305,7 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
 
 NoHeader = Annotated[
     bool,
-    Parameter(help="The file does not name its columns: --column gives their numbers, as in KIND=1.", negative=()),
+    Parameter(help="The file does not name its columns: --column gives their numbers (email=1, title=2).", negative=()),
 ]
 HeaderLine = Annotated[
     int | None,
@@ -330,23 +328,6 @@ WriteLayout = Annotated[
         validator=lasting("--write-layout"),
     ),
 ]
-
-
-@contextlib.contextmanager
-def named(options: Mapping[str, str]) -> Iterator[None]:
-    """Replaces the parameters in broken rules by the names of the options."""
-    try:
-        yield
-    except InvalidInput as problem:
-        rules = [
-            attrs.evolve(rule, path=_renamed(rule.path, options), reason=_renamed(rule.reason, options))
-            for rule in problem.broken_rules
-        ]
-        raise InvalidInput(_renamed(problem.message, options), rules) from None
-
-
-def _renamed(text: str, options: Mapping[str, str]) -> str:
-    return _PARAMETER.sub(lambda word: options.get(word[0], word[0]), text)
 
 
 def time(option: str, text: str) -> datetime.datetime:

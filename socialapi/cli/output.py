@@ -1,6 +1,5 @@
 """Exit statuses, and messages on standard error."""
 
-import asyncio
 import contextlib
 import datetime
 import errno
@@ -9,20 +8,20 @@ import logging
 import os
 import re
 import select
-import shutil
 import stat
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final, TextIO
+from typing import IO, TYPE_CHECKING, Final, TextIO
 
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
-from socialapi.internal.console import Output as Output  # noqa: PLC0414  # commands use both from here
-from socialapi.internal.console import printable as printable  # noqa: PLC0414
 from socialapi.internal.logs import LOGGER, ToStandardError, add_handler
+from socialapi.internal.logs import printable as printable  # noqa: PLC0414  # commands use it from here
 from socialapi.internal.private_files import open_in_place, replacement
-from socialapi.problems import Problem, ServiceError
+
+if TYPE_CHECKING:
+    from socialapi.problems import Problem, ServiceError
 
 DONE: Final = 0
 SOME_REJECTED: Final = 1
@@ -34,6 +33,37 @@ READER_LEFT: Final = 141
 
 _FOR_PROGRAMS: Final = re.compile(r"([Pp])ass \S+ or set\b")
 """Advice of a message that says nothing to those who use a shell."""
+OPTIONS: Final[dict[str, str]] = {}
+"""The options and arguments of the command that runs, by the names of their parameters."""
+_ALIASES: Final[Mapping[str, str]] = {
+    "columns": "column",
+    "constants": "set_",
+    "header": "no_header",
+    "account_id": "account",
+    "custom_audience_id": "audience",
+    "do_not_reach_list_id": "list_",
+    "product_catalog_id": "catalog",
+    "item_group_key": "group",
+    "user_id": "user",
+    "start_time": "start",
+    "end_time": "end",
+    "negative_keywords": "negative",
+    "Fields.post": "fields",
+    "Fields.expansions": "expansions",
+    "add": "rules",
+}
+"""What commands call parameters of the library, where it is not their name."""
+_CALL: Final = re.compile(
+    r"(?<![\w./'\"-])(?P<name>[a-z]+(?:_[a-z]+)*)="
+    r'(?:\{"(?P<key>[^"]*)": "?(?P<cell>[^"}]*)"?\}|"?(?P<value>[\w…]+(?:\.\d+)?)"?)'
+)
+"""Matches an argument as programs pass it: `header_line=3`, or `columns={"email": "Contact"}`."""
+_PARAMETER: Final = re.compile(
+    rf"{_CALL.pattern}|(?<![\w./'\"-])(?<!, )[a-z]+(?:_[a-z]+)+(?![\w'\",])"
+    r"|(?:^|(?<=^  - ))(?:Fields\.)?[a-z]+(?=[\[.:]| (?:must|needs|is|are|does|cannot|has|takes)\b)",
+    re.MULTILINE,
+)
+"""Also matches a name with an underscore outside of lists, which are of columns, or one that begins a line."""
 CHECK_CREDENTIALS: Final = (
     "; `socialapi auth status` shows which credentials are used: check their SOCIALAPI_* variables, or sign in again"
 )
@@ -57,16 +87,40 @@ def sentence(problem: BaseException) -> str:
     if isinstance(problem, OSError):
         where = f"{problem.filename}" if problem.filename else "the output"
         return f"{where} cannot be written: {problem.strerror or 'the system gives no reason'}"
+    if isinstance(problem, InvalidInput) and problem.broken_rules:
+        return in_options(str(problem))
     if isinstance(problem, ApiError | BulkError):
         refused = problem.__cause__ if isinstance(problem, BulkError) else problem
         hint = CHECK_CREDENTIALS if isinstance(refused, Unauthorized) else ""
-        says = problem.message if isinstance(problem, BulkError) else problem  # its report has the counts
+        # The report of a job has the counts.
+        says = in_options(problem.message) if isinstance(problem, BulkError) else problem
         return printable(f"{says}{hint}")  # the service's text could move the cursor or add a line
-    return _FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem))
+    return in_options(_FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem)))
 
 
-def words_of(error: Problem | ServiceError) -> str:
+def in_options(text: str, *, calls_only: bool = False) -> str:
+    """Returns a message of the library with the options of the command in place of its parameters.
+
+    `calls_only` leaves names alone, which may be those of columns.
+    """
+    return (_CALL if calls_only else _PARAMETER).sub(_option, text)
+
+
+def _option(found: re.Match[str]) -> str:
+    name, value = found["name"] or found[0], found["value"]
+    option = OPTIONS.get(name) or OPTIONS.get(_ALIASES.get(name, ""))
+    if option is None:
+        return found[0]
+    if found["key"] is not None:
+        pair = f"{found['key']}={found['cell']}"
+        return f'{option} "{pair}"' if " " in pair else f"{option} {pair}"
+    return option if value in (None, "…", "True", "False") else f"{option} {value}"
+
+
+def words_of(error: "Problem | ServiceError") -> str:
     """Returns the service's text for an error of an answer; empty if it has none."""
+    from socialapi.problems import ServiceError
+
     if isinstance(error, ServiceError):
         return error.message or ""
     return error.detail or error.title or error.type
@@ -90,19 +144,21 @@ LEAST_FOLDED: Final = 60
 _COMMAND: Final = re.compile("`[^`]*`|(?<=run )socialapi [^;]*$")
 
 
-def folded(text: str, stream: TextIO) -> str:
+def folded(text: str, stream: IO[str], *, indent: str = "  ") -> str:
     """Returns a text on lines that fit a terminal, broken between words and never within a command, which
     people copy. A line with a word that does not fit is left to the terminal, and so is all of it to
     what is none.
     """
     if not stream.isatty():
         return text
+    import shutil
+
     width, lines = shutil.get_terminal_size().columns, list[str]()
     if width < LEAST_FOLDED:
         return text
     wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     for line in text.splitlines():
-        wrapper.subsequent_indent = "    " if line.startswith(" ") else "  "
+        wrapper.subsequent_indent = "    " if line.startswith(" ") else indent
         whole = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), line)
         is_foldable = max(map(len, whole.split(" "))) < width - 4
         lines += wrapper.wrap(whole) if is_foldable else [line]
@@ -181,6 +237,8 @@ async def while_read() -> AsyncIterator[None]:
     Otherwise a command that waits for what comes next, perhaps for hours, would notice it only
     then.
     """
+    import asyncio  # takes a quarter of the time of `--version`
+
     task, loop, has_left = asyncio.current_task(), asyncio.get_running_loop(), False
     pipe = _pipe_of(sys.stdout)
     if pipe is None or task is None:

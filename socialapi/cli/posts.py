@@ -10,7 +10,7 @@ from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import EXTRA, Column, ListKind, json_line
 from socialapi.cli.listing import PagedFlags, names_in, print_joined, print_pages
-from socialapi.cli.options import named, time, whole_number
+from socialapi.cli.options import time, whole_number
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields
@@ -105,28 +105,19 @@ async def by_user(
             start=flags.start,
             **filters.arguments(),
         )
-        with named(_OPTIONS):
-            kind = posts_with(chosen, expanded)
-            if flags.fields and flags.format() == "csv":
-                known = {path[0] for path in kind.paths()}
-                others = [EXTRA] if set(chosen) - known else []
-                kind = attrs.evolve(
-                    kind,
-                    fields=[
-                        name for name in dict.fromkeys(("id", "text", *chosen, "author", *others)) if name in known
-                    ],
-                )
-            if "author_id" in expanded:
-                await print_joined(pager, with_author, kind, flags)
-            else:
-                await print_pages(pager, kind, flags)
+        kind = posts_with(chosen, expanded)
+        if flags.fields and flags.format() == "csv":
+            known = {path[0] for path in kind.paths()}
+            others = [EXTRA] if set(chosen) - known else []
+            kind = attrs.evolve(
+                kind,
+                fields=[name for name in dict.fromkeys(("id", "text", *chosen, "author", *others)) if name in known],
+            )
+        if "author_id" in expanded:
+            await print_joined(pager, with_author, kind, flags)
+        else:
+            await print_pages(pager, kind, flags)
     return output.DONE
-
-
-_OPTIONS: Final = {
-    name: f"--{name.replace('_', '-')}"
-    for name in ("max_results", "start_time", "end_time", "since_id", "until_id", "exclude")
-}
 
 
 def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[Any]:

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import attrs
 import orjson
@@ -13,8 +13,7 @@ from socialapi.bulk.job import LimitExceeded
 from socialapi.bulk.progress import OnProgress, ProgressDisplay
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.jobs import CommandJournal
-from socialapi.cli.options import named, telling_how_to_allow_nothing
+from socialapi.cli.options import telling_how_to_allow_nothing
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
@@ -33,6 +32,9 @@ from socialapi.reports import (
     UpsertReport,
 )
 
+if TYPE_CHECKING:
+    from socialapi.cli.jobs import CommandJournal
+
 GROUPS_SHOWN: Final = 10
 ROWS_SHOWN: Final = 5
 PRODUCTS_SHOWN: Final = 5
@@ -45,11 +47,6 @@ _OF_ACCEPTED: Final[Mapping[type[UploadReport], Sequence[str]]] = {
     UpsertReport: ("created", "updated", "unchanged", "skipped"),
     SyncReport: ("unchanged", "added"),
 }
-_OPTIONS: Final[Mapping[str, str]] = {
-    name: f"--{name.replace('_', '-')}"
-    for name in ("key", "outcomes", "rejects", "journal", "snapshot", "digests", "layout", "expires_at", "header_line")
-}
-"""Options of jobs, by the name that the messages of the library have for them."""
 _OF_THE_FEED: Final = ("vanished", "deleted", "unconfirmed")
 _AGAIN: Final[Mapping[type[UploadReport], str]] = {UpsertReport: "loading", SyncReport: "syncing"}
 
@@ -60,7 +57,7 @@ async def run_job(
     *,
     dry_run: bool,
     as_json: bool,
-    journal: CommandJournal | None = None,
+    journal: "CommandJournal | None" = None,
     snapshot: Path | None = None,
 ) -> int:
     """Runs a job, prints its report, even if it stops early, and returns the exit status.
@@ -70,13 +67,14 @@ async def run_job(
     """
     display = ProgressDisplay(title, is_quiet=output.is_quiet())
     try:
-        with named(_OPTIONS), telling_how_to_allow_nothing(), display:
+        with telling_how_to_allow_nothing(), display:
             # A dry run sends nothing, so incomplete credentials do not matter.
             async with Client(Config.from_env()) if dry_run else open_client() as client:
                 report = await job(client, display)
     except BulkError as stopped:
-        is_limit = isinstance(stopped.report, SyncReport) and isinstance(stopped.__cause__, LimitExceeded)
-        if as_json or not is_limit:  # a sum of rows would hide why the sync did nothing
+        did_nothing = isinstance(stopped.report, SyncReport) or not stopped.report.requests
+        is_guard = did_nothing and isinstance(stopped.__cause__, LimitExceeded)
+        if as_json or not is_guard:  # a sum of rows would hide why the job did nothing
             _show_so_far(stopped.report, as_json=as_json)
         if not isinstance(stopped.__cause__, InvalidInput):
             _say_how_to_resume(journal, snapshot, dry_run=dry_run)
@@ -99,7 +97,7 @@ def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
         output.say_problem(problem)
 
 
-def _say_how_to_resume(journal: CommandJournal | None, snapshot: Path | None, *, dry_run: bool) -> None:
+def _say_how_to_resume(journal: "CommandJournal | None", snapshot: Path | None, *, dry_run: bool) -> None:
     if snapshot is not None and not dry_run:
         output.say(f"what was accepted is saved in {snapshot}. To continue, run the same command again")
     if journal is not None and journal.how_to_resume is not None:
@@ -146,13 +144,13 @@ def _show_warnings(report: UploadReport) -> None:
     for group in report.warning_groups[:GROUPS_SHOWN]:
         issue = group.first[0]
         if group.reason.startswith(HOLDS_IDENTIFIERS):
-            output.print_text(f"column {group.field}{_who(issue)} {group.reason}")
+            output.print_text(f"column {group.field}{_who(issue)} {_reason(group)}")
         elif group.reason.startswith((CLEANED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
-            _show_group(group, ": ", f"{group.field} {group.reason}")
+            _show_group(group, ": ", f"{group.field} {_reason(group)}")
         elif not issue.row and issue.product_id is None:
-            output.print_text(f"{issue.file}: {group.reason}" if issue.file else group.reason)
+            output.print_text(f"{issue.file}: {_reason(group)}" if issue.file else _reason(group))
         elif not issue.row:
-            _show_group(group, ": ", group.reason)
+            _show_group(group, ": ", _reason(group))
         else:
             _show_group(group, ", with a warning: " if is_load else ", sent without ", _what(group))
     if more := sum(group.count for group in report.warning_groups[GROUPS_SHOWN:]):
@@ -194,7 +192,11 @@ def _who(issue: RowIssue) -> str:
 
 
 def _what(issue: RowIssue | IssueGroup) -> str:
-    return f"{issue.field}: {issue.reason}" if issue.field else issue.reason
+    return f"{issue.field}: {_reason(issue)}" if issue.field else _reason(issue)
+
+
+def _reason(issue: RowIssue | IssueGroup) -> str:
+    return output.in_options(issue.reason, calls_only=True)
 
 
 def _counted(report: UploadReport) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,7 @@ async def run_lint(
     else:
         _show(report, is_feed=is_feed, sample=options["sample"])
     if report.broken_off is not None:
-        output.say(f"the input broke off: {report.broken_off}")
+        output.say(f"the input broke off: {output.in_options(report.broken_off)}")
         return output.USAGE
     return output.SOME_REJECTED if report.has_errors else output.DONE
 
@@ -52,7 +52,7 @@ def _show(report: LintReport, *, is_feed: bool, sample: int | None) -> None:
     if report.ignored_columns:
         output.print_text(f"ignored: {output.listed(report.ignored_columns)}")
     for finding in report.findings:
-        output.print_text(f"{'error' if finding.is_error else 'note'}: {finding.text}")
+        output.print_text(f"{'error' if finding.is_error else 'note'}: {output.in_options(finding.text)}")
     output.print_text(
         f"risk of {'rejected products' if is_feed else 'few matches'}: {report.match_risk} ({_basis(report, is_feed, sample)})"
     )

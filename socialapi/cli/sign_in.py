@@ -61,7 +61,7 @@ class Loopback:
         try:
             self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
         except OSError as problem:
-            reason = problem.strerror or "the system gives no reason"
+            reason = (problem.strerror or "the system gives no reason").rpartition("): ")[2]
         else:
             return self
         raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}")
@@ -265,6 +265,9 @@ async def read_line(timeout_seconds: float) -> str:
     threading.Thread(target=read, name="socialapi-pin", daemon=True).start()
     try:
         return (await asyncio.wait_for(line, timeout_seconds)).decode("utf-8", "replace")
+    except asyncio.CancelledError:
+        print()  # what is said next has a line of its own
+        raise
     except TimeoutError:
         print()
         raise SocialApiError(

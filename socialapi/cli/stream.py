@@ -18,9 +18,10 @@ from socialapi.client import Client
 from socialapi.errors import ApiError, SocialApiError
 from socialapi.internal.unset import UNSET
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
-from socialapi.models.pages import Page, Undecoded
+from socialapi.models.pages import Page
 from socialapi.models.queries import Fields
 from socialapi.models.streams import RuleDraft, StreamRule
+from socialapi.models.undecoded import Undecoded
 from socialapi.problems import Problem, ServiceError
 from socialapi.streams import Gap, Stream
 
@@ -166,7 +167,7 @@ async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -
 
 
 def _say_gap(gap: Gap) -> None:
-    """Prints the times of a gap. The reason was printed when the connection was lost, or is the error."""
+    """Prints the start and end of a gap. Its reason is printed when the connection is lost, or as the final error."""
     if gap.ended_at is None:
         output.say(f"nothing could arrive from {gap.started_at:%H:%M:%S} UTC on")
         return
@@ -199,7 +200,7 @@ async def list_rules(*, flags: PagedFlags = ALL_PAGES) -> int:
     """
     async with open_client() as client:
         found = client.filtered_stream.rules(start=flags.start)
-        await print_pages(found, _RULES, flags, if_none="there are no rules")
+        await print_pages(found, _RULES, flags, if_none="there are no rules; `socialapi stream rules add` adds one")
     return output.DONE
 
 

@@ -60,7 +60,7 @@ async def list_(*, flags: ListFlags = ALL) -> int:
     """
     async with open_client() as client:
         found = await client.webhooks.list().collect()  # which come on one page
-    print_items(found, _WEBHOOKS, flags, if_none="there are no webhooks")
+    print_items(found, _WEBHOOKS, flags, if_none="there are no webhooks; `socialapi webhooks create` adds one")
     return output.DONE
 
 

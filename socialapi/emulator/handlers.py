@@ -74,7 +74,7 @@ class Call:
 
 
 class StreamAnswer(Protocol):
-    """An answer without an end, which writes the response itself. `serve` is called exactly once."""
+    """A response without an end, which writes itself to the client. `serve` is called exactly once."""
 
     async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
         """Prepares the response, writes it, and returns at its end."""
@@ -174,7 +174,7 @@ def serves(
 
 @functools.cache
 def endpoint_table() -> Dispatcher[Endpoint]:
-    """Returns the endpoints by the paths at which this server has them."""
+    """Returns the endpoints, keyed by their paths on this server."""
     return Dispatcher(
         (endpoint.route.method, path, endpoint) for endpoint in endpoints() for path in mounted_paths(endpoint.route)
     )

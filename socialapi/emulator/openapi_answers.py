@@ -10,7 +10,7 @@ from socialapi.emulator.json_schema import JsonSchemas, Schema
 from socialapi.emulator.request import FORM
 from socialapi.emulator.responses import PROBLEM, ApiStyle, style_of
 from socialapi.models.events import ActivityEvent, Streamed
-from socialapi.models.pages import Includes
+from socialapi.models.includes import Includes
 from socialapi.problems import PROBLEM_TYPES, Problem
 from socialapi.routes import audiences, oauth, platform
 from socialapi.routes.route import Route

@@ -97,6 +97,10 @@ class Emulator:
         self._service = Service(settings, EmulatorClock(clock or time.time))
         self._runner: web.ServerRunner | None = None
 
+    def __repr__(self) -> str:
+        where = f"at {self._service.base_url}" if self._runner is not None and self._runner.addresses else "not running"
+        return f"<Emulator {where}>"
+
     async def __aenter__(self) -> Self:
         # Bodies are not decompressed, because the service takes no compressed ones.
         connection_watch = self._service.streams.connection_watch
@@ -107,7 +111,7 @@ class Emulator:
             await web.TCPSite(runner, self.host, self._port).start()
         except OSError as problem:
             await runner.cleanup()
-            reason = problem.strerror or problem
+            reason = str(problem.strerror or problem).rpartition("): ")[2]  # asyncio's words are before it
             raise ConfigurationError(f"cannot listen on {self.host} port {self._port}: {reason}") from None
         self._runner = runner
         port = runner.addresses[0][1]

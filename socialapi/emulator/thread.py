@@ -71,6 +71,9 @@ class EmulatorThread:
         self._emulator = Emulator() if emulator is None else emulator
         self._run: _Run | None = None
 
+    def __repr__(self) -> str:
+        return f"<EmulatorThread of {self._emulator!r}>"
+
     def __enter__(self) -> Self:
         if self._run is not None and self._run.thread.is_alive():
             raise ConfigurationError("this emulator is running already")

@@ -88,7 +88,7 @@ def check_pandas() -> Any:
     try:
         import pandas as pd
     except ImportError:
-        raise InvalidInput("a DataFrame needs another package: pip install 'aiosocialapi[pandas]'") from None
+        raise InvalidInput("making a DataFrame needs pandas: pip install 'aiosocialapi[pandas]'") from None
     return pd
 
 
@@ -96,7 +96,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise InvalidInput("a table needs another package: pip install 'aiosocialapi[arrow]'") from None
+        raise InvalidInput("making a table needs pyarrow: pip install 'aiosocialapi[arrow]'") from None
     return pyarrow
 
 

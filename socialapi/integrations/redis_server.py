@@ -280,7 +280,7 @@ def named(problem: BaseException) -> str:
 
 
 _loose_password: Final = re.compile("[^/?#]*://[^/?#]*[/?#].*@", re.DOTALL).match
-"""Finds a password of which a part would be taken for the host."""
+"""Finds a password with a character, such as `/` or `@`, that would make part of it the host."""
 
 
 def _connected(url: str) -> "redis_asyncio.Redis":

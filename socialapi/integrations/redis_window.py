@@ -550,7 +550,7 @@ class SharedWindow:
             await wait_for_event(self._clock, self._script.closed, retry_wait_seconds(seconds))
 
     def _give_up(self) -> None:
-        """Leaves it to the next caller to ask Redis again. Until then the leases end the places."""
+        """Lets the next caller retry Redis. Until then, slots are released when their leases expire."""
         self._has_given_up = True
 
 

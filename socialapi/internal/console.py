@@ -1,14 +1,9 @@
-"""Consoles for people, on which texts are shown as they are."""
+"""Consoles for people, on which texts are shown as they are. Importing rich takes a tenth of a small job's time."""
 
 import errno
 import os
 
 from rich.console import Console
-
-
-def printable(text: str) -> str:
-    """Returns the text on one line, with blanks in place of control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 class Output(Console):

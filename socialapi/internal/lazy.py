@@ -26,8 +26,8 @@ def on_first_use(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Returns `__getattr__`, `__dir__` and `__all__` of a module.
 
-    `names` has the names that each other module defines, separated by spaces. A name becomes an
-    ordinary attribute when it is first used.
+    `names` has the names that each other module defines, separated by spaces. Modules before it are
+    imported with it. A name becomes an ordinary attribute when it is first used.
     """
     this = sys.modules[module]
     homes = {name: home for home, defined in names.items() for name in defined.split()}
@@ -35,7 +35,8 @@ def on_first_use(
     def get_attribute(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(homes[name]), name)
+        home = [importlib.import_module(each) for each in homes[name].split()][-1]
+        found = getattr(home, name)
         setattr(this, name, found)
         return found
 

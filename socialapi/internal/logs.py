@@ -1,4 +1,4 @@
-"""Logging to standard error: `SOCIALAPI_LOG=debug|info|warning|error|critical`."""
+"""Texts and logging for standard error: `SOCIALAPI_LOG=debug|info|warning|error|critical`."""
 
 import contextlib
 import logging
@@ -11,6 +11,11 @@ from socialapi.errors import ConfigurationError
 LOGGER: Final = logging.getLogger("socialapi")
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 VARIABLE: Final = "SOCIALAPI_LOG"
+
+
+def printable(text: str) -> str:
+    """Returns the text on one line, with blanks in place of control characters."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 class ToStandardError(logging.Handler):

@@ -1,14 +1,23 @@
-"""Tables as HTML, which notebooks show in place of a repr."""
+"""What people meet at a prompt: tables as HTML, in place of a repr, and advice where they write `for`."""
 
 import datetime
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 MAX_ROWS: Final = 20
 MAX_COLUMNS: Final = 10
 MAX_TEXT_LENGTH: Final = 80
 
 _LEFT: Final = 'style="text-align: left"'  # and no colours, so that every theme has its own
+
+
+def asynchronous(noun: str, advice: str) -> Callable[..., Any]:
+    """Returns a method for `for` and an index that raises TypeError, which says what to write instead."""
+
+    def refuse(self: object, *_: object) -> Any:
+        raise TypeError(f"a socialapi {noun} is asynchronous: {advice}")
+
+    return refuse
 
 
 def table(caption: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -112,7 +112,7 @@ class SqliteFile:
         return await self._do(lambda: self._transact(work, "BEGIN"))
 
     async def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
-        """Returns once the change has reached the disk, in one transaction with others that were waiting.
+        """Writes a change to disk, in one transaction with other waiting changes, and returns once it is durable.
 
         After such a transaction fails, every later `write` fails too, because it is unknown which
         changes belong together. Raises as `run` does.

@@ -10,8 +10,8 @@ import attrs
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord, Record
 from socialapi.internal.unset import UNSET, Unset
+from socialapi.models.includes import Includes
 from socialapi.models.model import Model, make_late
-from socialapi.models.pages import Includes
 from socialapi.models.posts import Post
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import AnyId

@@ -1,95 +1,28 @@
 """Pages of collections."""
 
-import base64
-import json
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 import attrs
-import orjson
 
-from socialapi.errors import DecodeError, InvalidInput
-from socialapi.internal.records import FrozenRecord, Record
-from socialapi.models.model import Model, html_table
-from socialapi.models.posts import Media, Place, Poll, Post
-from socialapi.models.users import User
+from socialapi.errors import InvalidInput
+from socialapi.internal.records import Record
+from socialapi.models.model import html_table
+from socialapi.models.undecoded import Undecoded
 from socialapi.problems import Problem, ServiceError
+
+if TYPE_CHECKING:
+    from socialapi.models.includes import Includes
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 
 
-@attrs.frozen
-class Undecoded(FrozenRecord):
-    """Data of the service that this version could not decode. Nothing that arrives is dropped.
+def no_includes() -> "Includes":
+    """Returns an object without any related ones."""
+    from socialapi.models.includes import Includes
 
-    `raw` is what arrived: the bytes of a line or body, or the decoded JSON of an item. `path` names
-    the field at fault, if known, and `reason` says what is wrong with it.
-    """
-
-    raw: Any = attrs.field(repr=False, hash=False)
-    path: str = ""
-    reason: str = ""
-
-    @classmethod
-    def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "Undecoded":
-        """`to_dict` gives bytes as `raw_base64`, because JSON has no form for them."""
-        if not isinstance(data, dict) or "raw_base64" not in data:
-            undecoded: Undecoded = read(data, cls)
-            return undecoded
-        try:
-            raw = base64.b64decode(data["raw_base64"], validate=True)
-        except (TypeError, ValueError):
-            raw = None
-        if raw is None:
-            raise DecodeError("raw_base64", "expected Base64")
-        return cls(raw, read(data.get("path", ""), str, "path"), read(data.get("reason", ""), str, "reason"))
-
-    @property
-    def content(self) -> bytes:
-        """The data as bytes. An item of a page is serialised to JSON again."""
-        if isinstance(self.raw, bytes):
-            return self.raw
-        try:
-            return orjson.dumps(self.raw)
-        except TypeError:  # lone surrogates, or integers of more than 64 bits
-            return json.dumps(self.raw, default=lambda _: None).encode()
-
-
-@attrs.define(kw_only=True)
-class Includes(Model):
-    """Related objects that an expansion asked for, matched by id."""
-
-    users: tuple[User, ...] = ()
-    tweets: tuple[Post, ...] = ()
-    all_media: tuple[Media, ...] = attrs.field(default=(), metadata={"name": "media"})
-    polls: tuple[Poll, ...] = ()
-    places: tuple[Place, ...] = ()
-    undecoded: tuple[Undecoded, ...] = attrs.field(init=False, default=(), eq=False, repr=False)
-    _users_by_id: dict[str, User] | None = attrs.field(init=False, default=None, eq=False, repr=False)
-    _posts_by_id: dict[str, Post] | None = attrs.field(init=False, default=None, eq=False, repr=False)
-    _media_by_key: dict[str, Media] | None = attrs.field(init=False, default=None, eq=False, repr=False)
-
-    def author(self, post: Post) -> User | None:
-        """Returns the author of the post; None if it was not included."""
-        if self._users_by_id is None:
-            self._users_by_id = {user.id: user for user in self.users}
-        return self._users_by_id.get(post.author_id or "")
-
-    def media(self, post: Post) -> tuple[Media, ...]:
-        """Returns the media of the post that were included, in the post's order."""
-        if self._media_by_key is None:
-            self._media_by_key = {each.media_key: each for each in self.all_media}
-        keys = post.attachments.media_keys if post.attachments else ()
-        found = (self._media_by_key.get(key) for key in keys)
-        return tuple(each for each in found if each is not None)
-
-    def referenced(self, post: Post) -> tuple[Post, ...]:
-        """Returns the included posts that the post refers to, in the post's order."""
-        if self._posts_by_id is None:
-            self._posts_by_id = {each.id: each for each in self.tweets}
-        found = (self._posts_by_id.get(reference.id) for reference in post.referenced_tweets)
-        return tuple(each for each in found if each is not None)
+    return Includes()
 
 
 class Origin(Protocol):
@@ -113,7 +46,7 @@ class Page(Record, Generic[T]):
 
     __signature__: ClassVar[None] = None  # callers get these objects
     data: tuple[T, ...] = ()
-    includes: Includes = attrs.field(factory=Includes)
+    includes: "Includes" = attrs.field(factory=no_includes)
     meta: Mapping[str, Any] = attrs.field(factory=dict)
     errors: tuple[Problem | ServiceError, ...] = ()
     undecoded: tuple[Undecoded, ...] = ()

@@ -29,7 +29,9 @@ T = TypeVar("T")
 Report = list[BrokenRule]
 Path = str | tuple["Path", str | int]
 """The path of a value: a string, or a path and a further step. It is formatted only for a broken rule."""
-Check = Callable[[Any, Path, Report, datetime.datetime], None]
+Now = Callable[[], datetime.datetime]
+"""Returns the time. Few rules ask for it."""
+Check = Callable[[Any, Path, Report, Now], None]
 Condition = Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
 """Yields the rules about several fields that a record breaks."""
 Test = Callable[[Any], object]
@@ -177,7 +179,7 @@ def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str 
     """
     report: Report = []
     if not _is_unfit(data, path, report):
-        checker(declared)(data, path, report, now)
+        checker(declared)(data, path, report, lambda: now)
     return report
 
 
@@ -266,7 +268,7 @@ def checker(declared: Any) -> Check:
         # One member must pass. If none does, the rules of the first one are reported.
         checks = tuple(checker(member) for member in tuple(a for a in arguments if a is not Unset))
 
-        def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+        def check(value: Any, path: Path, report: Report, now: Now) -> None:
             first: Report | None = None
             for each in checks:
                 found: Report = []
@@ -305,7 +307,7 @@ def _all_of(first: Check, *rest: Check) -> Check:
         return _Constrained(first, *scalars)
     constraints = tuple((each.accepts if isinstance(each, _Scalar) else None, each) for each in rest)
 
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
         before = len(report)
         first(value, path, report, now)
         if len(report) == before:
@@ -316,7 +318,7 @@ def _all_of(first: Check, *rest: Check) -> Check:
     return check
 
 
-def _open_object(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+def _open_object(value: Any, path: Path, report: Report, now: Now) -> None:
     """Accepts an object of any names and values."""
     if isinstance(value, Mapping):
         _anything(value, path, report, now)
@@ -324,7 +326,7 @@ def _open_object(value: Any, path: Path, report: Report, now: datetime.datetime)
         report.append(BrokenRule(path=_text(path), reason="must be an object"))
 
 
-def _anything(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+def _anything(value: Any, path: Path, report: Report, now: Now) -> None:
     """Accepts everything but `Unshapeable`, at any depth."""
     waiting: collections.deque[tuple[Any, Path]] = collections.deque([(value, path)])
     while waiting:
@@ -346,9 +348,21 @@ class _Scalar:
         self.says = says
         self.accepts = accepts
 
-    def __call__(self, value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def __call__(self, value: Any, path: Path, report: Report, now: Now) -> None:
         if not self.accepts(value):
             report.append(BrokenRule(path=_text(path), reason=self.says))
+
+
+class _Sized(_Scalar):
+    """A bound on how many characters a text has, or how many items an array."""
+
+    __slots__ = ()
+
+    def __call__(self, value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+        if not self.accepts(value):
+            noun = "character" if isinstance(value, str) else "item"
+            reason = f"{self.says} {noun}{'' if self.says.endswith(' 1') else 's'}"
+            report.append(BrokenRule(path=_text(path), reason=reason))
 
 
 class _Constrained:
@@ -374,7 +388,7 @@ class _Constrained:
         elif kind is _SCALARS[str]:
             self.accepts = lambda value: isinstance(value, str) and within(value)
 
-    def __call__(self, value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def __call__(self, value: Any, path: Path, report: Report, now: Now) -> None:
         if self.accepts(value):
             return
         if not self.kind.accepts(value):
@@ -426,7 +440,7 @@ def _tagged(members: Mapping[str, Any], field: str) -> Check:
     checks: dict[str, Check] = {}  # compiled on first use, because a class may contain itself
     says = f"must be one of {', '.join(members)}"
 
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
         if not isinstance(value, Mapping):
             report.append(BrokenRule(path=_text(path), reason="must be an object"))
             return
@@ -446,7 +460,7 @@ def _tagged(members: Mapping[str, Any], field: str) -> Check:
 def _array(item: Check) -> Check:
     accepts = item.accepts if isinstance(item, _Scalar | _Constrained) else None
 
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
         # A tuple of types: a union would be created on every call.
         if not isinstance(value, (list, tuple)):
             report.append(BrokenRule(path=_text(path), reason="must be an array"))
@@ -486,8 +500,8 @@ def _whole_text(rule: WholeText) -> Check:
 
 
 def _conditions(rule: Conditions) -> Check:
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-        report.extend(attrs.evolve(each, path=_text((path, each.path))) for each in rule.check(value, now))
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
+        report.extend(attrs.evolve(each, path=_text((path, each.path))) for each in rule.check(value, now()))
 
     return check
 
@@ -501,12 +515,8 @@ _CONSTRAINTS: Final[Mapping[type, Callable[[Any], Check]]] = {
     annotated_types.Gt: lambda r: _Scalar(f"must be greater than {r.gt}", lambda v: v > r.gt),
     annotated_types.Le: lambda r: _Scalar(f"must be at most {r.le}", lambda v: v <= r.le),
     annotated_types.Lt: lambda r: _Scalar(f"must be less than {r.lt}", lambda v: v < r.lt),
-    annotated_types.MinLen: lambda r: _Scalar(
-        f"must have at least {r.min_length:,} items or characters", lambda v: len(v) >= r.min_length
-    ),
-    annotated_types.MaxLen: lambda r: _Scalar(
-        f"must have at most {r.max_length:,} items or characters", lambda v: len(v) <= r.max_length
-    ),
+    annotated_types.MinLen: lambda r: _Sized(f"must have at least {r.min_length:,}", lambda v: len(v) >= r.min_length),
+    annotated_types.MaxLen: lambda r: _Sized(f"must have at most {r.max_length:,}", lambda v: len(v) <= r.max_length),
 }
 
 
@@ -555,7 +565,7 @@ def _record(
     is_open: bool,
     conditions: Sequence[Condition] = (),
 ) -> Check:
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
         # The test for the abstract class is slow.
         if type(value) is not dict and not isinstance(value, Mapping):
             report.append(BrokenRule(path=_text(path), reason="must be an object"))
@@ -577,7 +587,7 @@ def _record(
             report.extend(
                 attrs.evolve(rule, path=_text((path, rule.path) if rule.path else path))
                 for condition in conditions
-                for rule in condition(value, now)
+                for rule in condition(value, now())
             )
 
     return check

@@ -207,7 +207,7 @@ def _defaults_of(declared: Any) -> Mapping[str, Any]:
 
 @functools.cache
 def _sentences(declared: Any) -> Mapping[str, str]:
-    """Returns what is written below each key of a TypedDict and of those that it extends; nothing without its source."""
+    """Returns the text below each key of a TypedDict and its bases, or nothing if the source is not available."""
     module = sys.modules[declared.__module__]
     try:
         tree = ast.parse(inspect.getsource(module))

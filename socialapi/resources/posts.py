@@ -7,7 +7,8 @@ from itertools import chain
 from typing import Any
 
 from socialapi.errors import ApiError
-from socialapi.models.pages import Includes, Page
+from socialapi.models.includes import Includes
+from socialapi.models.pages import Page
 from socialapi.models.posts import Post, PostDraft
 from socialapi.models.queries import MAX_LOOKUP_IDS, ExcludedPosts, Fields, selected_by
 from socialapi.models.validation import Faults

@@ -63,7 +63,7 @@ def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
     rules: list[Any] = []
     for number, rule in enumerate(given):
         if not isinstance(rule, str | RuleDraft | Mapping):
-            raise InvalidInput(f"wanted[{number}] must be a text or a RuleDraft, not {type(rule).__name__}")
+            raise InvalidInput(f"wanted[{number}] must be a string or a RuleDraft, not {type(rule).__name__}")
         rules.append({"value": rule} if isinstance(rule, str) else rule)
     shapes = check(RulesChange, {"add": rules}, now=now)["add"] if rules else []
     drafts = [RuleDraft(**shape) if shape.get("tag") else RuleDraft(shape["value"]) for shape in shapes]
@@ -78,8 +78,8 @@ class WantedRules:
     drafts: Mapping[Key, RuleDraft]
     remove_others: bool
     _duplicates: dict[Key, str | None] = attrs.field(init=False, factory=dict)
-    """The drafts that the service called duplicates, with the id of the rule that is there. It may
-    have another text: the service may tidy what it stores.
+    """The drafts that the service rejected as duplicates, with the id of the existing rule. That rule may
+    have a different value, because the service may reformat what it stores.
     """
     _added: set[Key] = attrs.field(init=False, factory=set)
     """The drafts that were added. One of them that is missing later is stored with another tag."""

@@ -43,7 +43,7 @@ _TRANSIENT_ERRORS: Final = (TransportError, RateLimited, RateLimitTooLong, Serve
 
 
 def refuses_token(refusal: ApiError) -> bool:
-    """Returns whether an answer says that the token is the trouble, so that another one may help."""
+    """Returns whether the response rejects the token, so that a new token may be accepted."""
     if refusal.status != 401:
         return False
     codes = {str(code).lower() for code in refusal.codes}

@@ -8,6 +8,11 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+PACKED_ROWS: Final = 500_000
+PACKED_BYTES: Final = 64_000_000
+"""What packed jobs have in flight together. The quota allows 25 of their requests a second, with 5 MB and 30,674
+rows each: at half a second a response this fills it, and 12 MB would fill a fifth.
+"""
 KEPT_FREE: Final = 0.25
 """The share of the room that is left to jobs without a batch in flight, while several jobs send."""
 

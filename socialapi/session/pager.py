@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import attrs
 
 from socialapi.errors import DecodeError, InvalidInput, SocialApiError
+from socialapi.internal.notebook import asynchronous
 from socialapi.models.pages import Page
 from socialapi.models.validation import printable_name
 from socialapi.problems import Problem, ServiceError
@@ -106,14 +107,7 @@ class Pager(Generic[T]):
         return _without(page, self._begin.find([page])[1]) if self._begin.taken else page
 
     if not TYPE_CHECKING:  # type checkers know already that a pager is no iterable
-
-        def __iter__(self, *_: object) -> Any:
-            """Raises TypeError, which says what to write instead of `for` or an index."""
-            raise TypeError(
-                "a socialapi pager is asynchronous: use `async for`, or `await pager.collect(limit=…)` for a list"
-            )
-
-        __getitem__ = __iter__
+        __iter__ = __getitem__ = asynchronous("pager", "use `async for`, or `await pager.collect(limit=…)` for a list")
 
     def __aiter__(self) -> AsyncGenerator[T, None]:  # noqa: PYI058  # to be closed by those who leave it early
         return self._items(self._walk())

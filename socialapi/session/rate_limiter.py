@@ -250,31 +250,25 @@ class _Queue:
 
 
 class _PacedWindow:
-    """A window with its waiting callers."""
+    """A window with its waiting callers, and the slot of each of its requests."""
 
-    def __init__(self, window: SlidingWindow) -> None:
+    def __init__(self, window: SlidingWindow, clock: Clock) -> None:
         self.window = window
         self.changed = asyncio.Event()
         self.queues = {False: _Queue(), True: _Queue()}
+        self._clock = clock
 
     @property
     def idle(self) -> bool:
         return self.window.idle and not any(queue.waiting for queue in self.queues.values())
 
-
-# Not frozen, because each field of a frozen class costs a call when an instance is made.
-@attrs.define(eq=False)
-class _WindowSlot:
-    paced: _PacedWindow
-    clock: Clock
-
     def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
-        self.paced.window.replied(self.clock.monotonic(), reading, refused_for_seconds=refused_for_seconds)
-        self.paced.changed.set()
+        self.window.replied(self._clock.monotonic(), reading, refused_for_seconds=refused_for_seconds)
+        self.changed.set()
 
     def unsent(self) -> None:
-        self.paced.window.unsent()
-        self.paced.changed.set()
+        self.window.unsent()
+        self.changed.set()
 
 
 class SlidingWindowPacer:
@@ -298,7 +292,7 @@ class SlidingWindowPacer:
                     del self._windows[unused]
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SlidingWindow(limit, reserve_share=self._config.interactive_reserve)
-            paced = _PacedWindow(window)
+            paced = _PacedWindow(window, self._clock)
         self._windows[key] = paced  # reinserted at the end, so that the order is that of use
         return paced
 
@@ -307,7 +301,9 @@ class SlidingWindowPacer:
         requests count as answered now.
         """
         now = self._clock.monotonic()
-        self._windows = {key: _PacedWindow(paced.window.abandoned(now)) for key, paced in self._windows.items()}
+        self._windows = {
+            key: _PacedWindow(paced.window.abandoned(now), self._clock) for key, paced in self._windows.items()
+        }
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a slot in the window of `key`. Callers of one kind are served in order of arrival.
@@ -320,7 +316,7 @@ class SlidingWindowPacer:
         begin = self._clock.monotonic()
         if not queue.waiting and paced.window.try_take(begin, bulk=bulk):
             # Nobody is waiting and a slot is free: no need for the queue.
-            return _WindowSlot(paced, self._clock)
+            return paced
         deadline = begin + max_wait_seconds
         while (now := self._clock.monotonic()) < deadline and (seconds := paced.window.probe_seconds(now)) > 0:
             paced.changed.clear()
@@ -339,7 +335,7 @@ class SlidingWindowPacer:
                 queue.lock.release()
         finally:
             queue.waiting -= 1
-        return _WindowSlot(paced, self._clock)
+        return paced
 
     async def _until_free(self, key: str, paced: _PacedWindow, *, bulk: bool, deadline: float) -> None:
         while True:

@@ -4,6 +4,7 @@ import asyncio
 import collections
 import contextlib
 import datetime
+import functools
 import logging
 import os
 import random
@@ -11,13 +12,13 @@ import threading
 import warnings
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 import attrs
 import yarl
 
-from socialapi.config import Config
+from socialapi.config import MAX_BYTES_IN_FLIGHT, MAX_ROWS_IN_FLIGHT, Config
 from socialapi.credentials import Credentials
 from socialapi.errors import (
     ApiError,
@@ -33,7 +34,7 @@ from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import Authenticator, OAuth1Authenticator, TokenRequester, refuses_token
 from socialapi.session.authenticators import Authenticators
-from socialapi.session.budget import ConnectionPlaces, InFlightBudget
+from socialapi.session.budget import PACKED_BYTES, PACKED_ROWS, ConnectionPlaces, InFlightBudget
 from socialapi.session.call import Call, ReplyInfo
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
@@ -41,7 +42,6 @@ from socialapi.session.network import Network
 from socialapi.session.options import CallOptions
 from socialapi.session.rate_limiter import Pacer, SlidingWindowPacer, Slot
 from socialapi.session.token_cache import TokenCache
-from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.session.usage import UsageCounter
 from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.request import Plan, Request
@@ -59,6 +59,7 @@ from socialapi.wire.retry import (
 if TYPE_CHECKING:
     from socialapi.models.oauth import OAuth2TokenRequest, RenewedTokens
     from socialapi.session.telemetry import Telemetry
+    from socialapi.session.transport import LiveReply, Transport
 
 
 class RetryBudget:
@@ -84,13 +85,12 @@ class RetryBudget:
         return True
 
 
-A = TypeVar("A", bound=Reply | LiveReply)
+A = TypeVar("A", bound="Reply | LiveReply")
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-Outcome = Reply | LiveReply | TransportError
-_REPLIES: Final = (Reply, LiveReply)
+Outcome: TypeAlias = "Reply | LiveReply | TransportError"
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -118,7 +118,8 @@ class Session:
         config: Config,
         *,
         credentials: tuple[Credentials, ...],
-        transport: Transport,
+        network: Network,
+        open_transport: "Callable[[Config, Network], Transport]",
         token_cache: TokenCache,
         pacer: Pacer,
         clock: Clock,
@@ -136,10 +137,13 @@ class Session:
         self._on_reply = on_reply
         self._on_reply_failed = False
         self.budget: InFlightBudget = InFlightBudget(config.max_rows_in_flight, config.max_bytes_in_flight)
+        are_given = (config.max_rows_in_flight, config.max_bytes_in_flight) != (MAX_ROWS_IN_FLIGHT, MAX_BYTES_IN_FLIGHT)
+        self.packed_budget: InFlightBudget = self.budget if are_given else InFlightBudget(PACKED_ROWS, PACKED_BYTES)
         self.authenticators: Authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
         )
-        self._transport = transport
+        self.network = network
+        self._open_transport = open_transport
         self._budgets = collections.defaultdict[str, RetryBudget](lambda: RetryBudget(config.retry_budget))
         self._limit_headers = LimitHeaders(config.rate_limit_header_prefixes)
         self._plans: dict[Route[Any], Plan[Any]] = {}
@@ -293,7 +297,7 @@ class Session:
             call.located(error)
             raise
 
-    async def open(self, call: Call[Any], *, answer_seconds: float) -> LiveReply:
+    async def open(self, call: Call[Any], *, answer_seconds: float) -> "LiveReply":
         """Returns the start of an answer whose body does not end.
 
         Makes one attempt, and a second one if the token had to be replaced. Each may take
@@ -305,10 +309,10 @@ class Session:
 
         async def send(
             request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
-        ) -> Reply | LiveReply:
+        ) -> "Reply | LiveReply":
             opening = self._transport.open(request, headers, timeout_seconds=timeout_seconds)
             try:
-                return await run_with_timeout(self.clock, answer_seconds, opening, close_reply)
+                return await run_with_timeout(self.clock, answer_seconds, opening, _close)
             except TimeoutError:
                 at = yarl.URL(request.url, encoded=True)
                 raise OutcomeUnknown(f"no answer within {answer_seconds:g} s", at.host or "", port=at.port) from None
@@ -317,7 +321,7 @@ class Session:
             while True:
                 call.attempt += 1
                 outcome = await self._attempt(call, send)
-                if isinstance(outcome, LiveReply):
+                if not isinstance(outcome, Reply | TransportError):
                     return outcome
                 if not await self._renewed(call, outcome):
                     raise outcome if isinstance(outcome, TransportError) else self._error_of(call, outcome)
@@ -325,10 +329,12 @@ class Session:
             call.located(error)
             raise
 
-    @property
-    def network(self) -> Network:
-        """The proxies and certificates of its connections."""
-        return self._transport.network
+    @functools.cached_property
+    def _transport(self) -> "Transport":
+        """What sends, from the first request on: a dry run needs neither it nor aiohttp."""
+        if self._closed:
+            raise RuntimeError("this client is closed")
+        return self._open_transport(self.config, self.network)
 
     async def _attempt(self, call: Call[Any], send: Callable[..., Awaitable[A]]) -> A | TransportError:
         """Makes one attempt. Returns the reply, or the transport error as a value, because both
@@ -370,7 +376,7 @@ class Session:
         finally:
             # Also when cancelled or without a token: the slot must not leak.
             if has_place and places is not None:
-                if isinstance(outcome, LiveReply):
+                if not isinstance(outcome, Reply | TransportError | None):
                     outcome.on_close = places.give_back
                 else:
                     places.give_back()
@@ -430,11 +436,12 @@ class Session:
         try:
             yield
         finally:
-            await self._transport.close_connections()
+            if "_transport" in self.__dict__:
+                await self._transport.close_connections()
 
-    def _settle(self, slot: Slot, outcome: Outcome | None, *, sent: bool) -> None:
+    def _settle(self, slot: Slot, outcome: "Outcome | None", *, sent: bool) -> None:
         """Reports the outcome to the pacer. An attempt that was cut off on its way may have been counted."""
-        if isinstance(outcome, _REPLIES):
+        if outcome is not None and not isinstance(outcome, TransportError):
             refused: float | None = None
             if outcome.status in RATE_LIMITED:
                 refused = self.retry_after_seconds(outcome.headers) or DEFAULT_RETRY_AFTER_SECONDS
@@ -535,7 +542,7 @@ class Session:
             # A job keeps retrying until its time is up, but slows down for a host that does not answer.
             seconds = max(seconds, min(BACKOFF_CEILING_SECONDS, call.options.policy.max_wait_seconds))
         logger.info(
-            "%s %s: %s, repeating in %.1f s",
+            "%s %s: %s, retrying in %.1f s",
             call.request.method,
             call.request.target.route.shown,
             failure.summary,
@@ -616,12 +623,19 @@ class Session:
             task.cancel()
         try:
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._transport.aclose()
+            if "_transport" in self.__dict__:
+                await self._transport.aclose()
             if self._end_of_loop is not None:
                 await self._end_of_loop.aclose()
         finally:
             if self.telemetry is not None:
                 self.telemetry.close()
+
+
+def _close(reply: "Reply | LiveReply") -> None:
+    """Closes a reply that will not be read."""
+    if not isinstance(reply, Reply):
+        reply.close()
 
 
 def _facts(call: Call[Any], outcome: Outcome) -> dict[str, object]:

@@ -96,7 +96,7 @@ class FileTokenCache:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if path is not None and not is_file_path(path):
-            raise ConfigurationError("the path of a token cache must be a text or a path that a file can have")
+            raise ConfigurationError("the path of a token cache must be a string or a path that a file can have")
         if path is None:
             path = user_folder("cache", "pass the path of the token cache") / "tokens.json"
         self.path: Path = Path(path)

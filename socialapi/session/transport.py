@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import aiohttp
+import attrs
 import yarl
 from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
@@ -222,12 +223,6 @@ class LiveReply:
             on_close()
 
 
-def close_reply(reply: Reply | LiveReply) -> None:
-    """Closes a reply that will not be read."""
-    if isinstance(reply, LiveReply):
-        reply.close()
-
-
 MAX_HEADER_BYTES: Final = 65_536
 """The longest header of an answer that is read. Proxies add some of 12 kB."""
 MAX_HEADERS: Final = 1_000
@@ -262,7 +257,10 @@ class Transport:
         trace_configs: Sequence[aiohttp.TraceConfig],
     ) -> None:
         self._config = config
-        self._headers: dict[str, str] = {"User-Agent": f"aiosocialapi/{__version__}", "Accept-Encoding": ENCODINGS}
+        self._headers: dict[str, str] = {
+            aiohttp.hdrs.USER_AGENT: f"aiosocialapi/{__version__}",
+            aiohttp.hdrs.ACCEPT_ENCODING: ENCODINGS,
+        }
         self._session = session
         self._owns_session = session is None
         self._connector = connector
@@ -350,20 +348,17 @@ class Transport:
     ) -> A:
         """Sends the request, returns what `finish` makes of the response, translates errors."""
         url = _url_of(request)
-        connect_seconds = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
+        check_headers(headers)
         connection = self._connection_options.get(request.origin) or await self._options_for(request.origin, url)
-        sent = {**self._headers, **request.headers, **headers, **connection.headers}
-        check_headers(sent)
         error: TransportError | ConfigurationError
         try:
             response = await self._open().request(
                 request.target.route.method,
                 url,
-                headers=sent,
+                headers={**connection.headers, **request.headers, **headers},
                 data=_Parts(request.body) if request.body else None,
-                timeout=_timeout(total_seconds, connect_seconds),
+                timeout=_timeout(total_seconds, timeout_seconds, self._config.connect_timeout_seconds),
                 read_bufsize=buffer_bytes,
-                **_OPTIONS,
                 **connection.options,
             )
             reply = await finish(response)
@@ -389,11 +384,13 @@ class Transport:
         raise error
 
     async def _options_for(self, origin: str, url: yarl.URL) -> ConnectionOptions:
-        """Returns the connection options of a host, and keeps them by its origin, so that no URL has to
-        be parsed for the next request.
+        """Returns the options and headers of every request to a host, and keeps them by its origin, so that no
+        URL has to be parsed for the next request.
         """
-        found = self._connection_options[origin] = await self.network.options_for(url.scheme, url.host or "", url.port)
-        return found
+        found = await self.network.options_for(url.scheme, url.host or "", url.port)
+        options, headers = {**_OPTIONS, **found.options}, {**self._headers, **found.headers}
+        self._connection_options[origin] = every = attrs.evolve(found, options=options, headers=headers)
+        return every
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
         """Returns the response. If it is a refusal, or a success that is too large, only its beginning."""
@@ -460,8 +457,9 @@ async def _decompressed(content: aiohttp.StreamReader, decompressor: Decompresso
 
 
 @functools.lru_cache(maxsize=64)
-def _timeout(total_seconds: float | None, connect_seconds: float) -> aiohttp.ClientTimeout:
+def _timeout(total_seconds: float | None, seconds: float, connect_seconds: float) -> aiohttp.ClientTimeout:
     """Returns the timeout, cached: there are few distinct ones, and creating one costs more than starting its timer."""
+    connect_seconds = min(connect_seconds, CONNECTING_SHARE * seconds)
     # No rounding, which could let both expire together.
     return aiohttp.ClientTimeout(total=total_seconds, connect=connect_seconds, ceil_threshold=math.inf)
 

@@ -2,6 +2,7 @@
 
 import collections
 import datetime
+import operator
 import typing
 from collections.abc import Mapping
 from typing import Any, Final
@@ -14,6 +15,7 @@ from socialapi.routes.route import Route
 
 _INCLUDED: Final = {"users": "User", "tweets": "Post", "all_media": "Media", "polls": "Poll", "places": "Place"}
 """The kinds of included objects, by field."""
+_included: Final = operator.attrgetter(*_INCLUDED)
 
 
 @attrs.frozen(kw_only=True)
@@ -54,9 +56,9 @@ class UsageCounter:
                 self._resources[type(result).__name__] += 1
             return
         self._items[route] += result.arrived_before(len(result.data))
-        for field, name in _INCLUDED.items():
-            if included := getattr(result.includes, field):
-                self._resources[name] += len(included)
+        if any(found := _included(result.includes)):
+            for name, objects in zip(_INCLUDED.values(), found, strict=True):
+                self._resources[name] += len(objects)
 
     def usage(self) -> Usage:
         """Returns the counts up to now."""

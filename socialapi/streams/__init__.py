@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from socialapi.models.events import MatchedPost as MatchedPost
     from socialapi.models.events import MatchingRule as MatchingRule
     from socialapi.models.events import StreamNotice as StreamNotice
-    from socialapi.models.pages import Undecoded as Undecoded
+    from socialapi.models.undecoded import Undecoded as Undecoded
     from socialapi.streams.dispatcher import DispatchCounters as DispatchCounters
     from socialapi.streams.dispatcher import Dispatcher as Dispatcher
     from socialapi.streams.dispatcher import EventKind as EventKind
@@ -28,7 +28,7 @@ else:
         __name__,
         {
             "socialapi.models.events": "ActivityEvent DirectMessage MatchedPost MatchingRule StreamNotice",
-            "socialapi.models.pages": "Undecoded",
+            "socialapi.models.undecoded": "Undecoded",
             "socialapi.streams.dispatcher": "DispatchCounters Dispatcher EventKind OnError Unfinished",
             "socialapi.streams.link": "OnGap OnSlow",
             "socialapi.streams.status": "Gap SlowReading StreamCounters StreamState",

@@ -92,6 +92,10 @@ class Dispatcher:
         self._has_warned = False
         self.counters: DispatchCounters = DispatchCounters()
 
+    def __repr__(self) -> str:
+        kinds = dict.fromkeys(kind if isinstance(kind, str) else kind.__name__ for kind, _ in self._handlers)
+        return f"<Dispatcher of {', '.join(kinds) or 'no events'}>"
+
     def on(self, *kinds: EventKind | Iterable[EventKind]) -> Callable[[HandlerT], HandlerT]:
         """Returns a decorator that registers a function for kinds of events, one by one or as lists.
 

@@ -6,12 +6,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, get_args
 
 from socialapi.errors import SocialApiError
 from socialapi.internal.fairness import BUDGET_SECONDS, is_due, yield_to_others
+from socialapi.internal.notebook import asynchronous
 from socialapi.models.events import MatchedPost, Streamed, StreamNotice
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.routes.route import Target
 from socialapi.session.options import CallOptions
 from socialapi.session.session import Session
@@ -85,6 +86,7 @@ class Stream(Generic[T]):
         (kind,) = get_args(target.route.result)
         self._read_line: Callable[[bytes, Sequence[str] | None], Any] = LINE_READERS[kind]
         self._shown = target.route.shown
+        self._addresses = session.config.addresses
         self._lines: list[bytes] = []  # in reverse order
         self._paths = checked_paths(event_id_paths)
         is_compared = bool(query.get("backfill_minutes")) or self._paths is not None
@@ -95,6 +97,15 @@ class Stream(Generic[T]):
         self._lines_per_check = 1
         self._unchecked = 1  # lines that may be read before the next check
         self._checked_at = 0.0  # 0 after other tasks have run
+
+    def __repr__(self) -> str:
+        items = f"{self.counters.items:,} item{'' if self.counters.items == 1 else 's'}"
+        return f"<Stream of {self._shown} at {self._addresses}: {self.state}, {items}>"
+
+    if not TYPE_CHECKING:  # type checkers know already that a stream is no iterable
+        __iter__ = __getitem__ = asynchronous(
+            "stream", "use `async with stream:`, and in it `async for item in stream:`"
+        )
 
     @property
     def state(self) -> StreamState:

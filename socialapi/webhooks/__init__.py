@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from socialapi.models.events import ActivityEvent as ActivityEvent
     from socialapi.models.events import DirectMessage as DirectMessage
     from socialapi.models.events import MatchedPost as MatchedPost
-    from socialapi.models.pages import Undecoded as Undecoded
+    from socialapi.models.undecoded import Undecoded as Undecoded
     from socialapi.webhooks.dead_letters import DeadLetter as DeadLetter
     from socialapi.webhooks.dead_letters import DeadLetters as DeadLetters
     from socialapi.webhooks.endpoint import ReceiverCounters as ReceiverCounters
@@ -36,7 +36,7 @@ else:
         __name__,
         {
             "socialapi.models.events": "ActivityEvent DirectMessage MatchedPost",
-            "socialapi.models.pages": "Undecoded",
+            "socialapi.models.undecoded": "Undecoded",
             "socialapi.webhooks.dead_letters": "DeadLetter DeadLetters",
             "socialapi.webhooks.endpoint": "ReceiverCounters WebhookReply WebhookTelemetry",
             "socialapi.webhooks.receiver": "Delivery Receiver read_event",

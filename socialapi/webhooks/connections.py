@@ -132,7 +132,7 @@ class _Connection(asyncio.Protocol):
                 self._deadline.cancel()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Handles an accepted connection, which may have been closed to make room before."""
+        """Handles an accepted connection, unless it was already closed to make room."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self.protocol.connection_made(transport)
@@ -159,7 +159,7 @@ class _Connection(asyncio.Protocol):
         self.protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Forwards that the client reads again."""
+        """Tells the protocol that the client reads again."""
         self.protocol.resume_writing()
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 import attrs
 
 from socialapi.models.events import ActivityEvent, MatchedPost
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks import attempts
 from socialapi.wire.events import read_delivery
 

@@ -14,7 +14,7 @@ import orjson
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.internal.records import Exported
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks.queue import Store
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign_body
 from socialapi.wire.decode import decode_json

@@ -43,7 +43,7 @@ ALONE_SECONDS: Final = 10.0
 that took it asks for another one without finishing it.
 """
 SUSPECT_SECONDS: Final = 60.0
-"""How long such an event waits while others are ready."""
+"""How long an event that has been counted waits while other events are ready."""
 
 SCHEMA: Final = Schema(
     application_id=0x53414942,  # "SAIB"

@@ -62,7 +62,7 @@ class Store(Protocol):
         """Whether events are accepted while there is room."""
 
     async def open(self) -> None:
-        """Opens the store. Safe to call twice. Raises ConfigurationError, and RuntimeError after the end."""
+        """Opens the store. Safe to call twice. Raises ConfigurationError if it cannot be opened, and RuntimeError after `aclose`."""
 
     def start(self) -> None:
         """Starts opening the store if nobody has. Returns at once; failures are logged and retried later."""

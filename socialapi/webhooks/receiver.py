@@ -9,14 +9,15 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiohttp import web
 
 from socialapi.config import is_file_path
 from socialapi.errors import ConfigurationError
+from socialapi.internal.notebook import asynchronous
 from socialapi.models.events import ActivityEvent, MatchedPost
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks.asgi import AsgiApp
 from socialapi.webhooks.dead_letters import DeadLetters
 from socialapi.webhooks.endpoint import (
@@ -113,6 +114,7 @@ class Receiver(_WithoutWarning, web.Application):
         "_bodies",
         "_endpoint",
         "_asgi",
+        "_inbox",
         "_is_stopped",
         "_numbers",
         "_previous",
@@ -158,6 +160,7 @@ class Receiver(_WithoutWarning, web.Application):
             health_path=health_path,
             telemetry=_checked_telemetry(telemetry),
         )
+        self._inbox = inbox
         self._is_stopped = False
         self._asgi = AsgiApp(self._endpoint, self)
         # The number of every event that was handed out and not finished, while the event is referenced.
@@ -167,6 +170,13 @@ class Receiver(_WithoutWarning, web.Application):
             self.router.add_route("*", path, self._respond)
         self.on_startup.append(_open)
         self.on_cleanup.append(_close)
+
+    def __repr__(self) -> str:
+        where = "in memory" if self._inbox is None else f"in {os.fspath(self._inbox)!r}"
+        return f"<Receiver, {self.waiting:,} event{'' if self.waiting == 1 else 's'} waiting {where}>"
+
+    if not TYPE_CHECKING:  # aiohttp has applications be mappings of what programs keep in them
+        __iter__ = asynchronous("receiver", "use `async with receiver:`, and in it `async for event in receiver:`")
 
     async def __aenter__(self) -> Self:
         await self._store.open()

@@ -53,7 +53,9 @@ async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str
         try:
             server = await asyncio.get_running_loop().create_server(bounded, host, port, backlog=max(1, most // _TURNS))
         except (OSError, OverflowError) as problem:
-            reason = getattr(problem, "strerror", None) or problem
+            reason = str(getattr(problem, "strerror", None) or problem).rpartition("): ")[
+                2
+            ]  # asyncio's words are before it
             raise ConfigurationError(f"cannot listen on {host} port {port}: {reason}") from None
         stack.callback(server.close)
         for each in server.sockets:

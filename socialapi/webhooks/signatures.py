@@ -30,7 +30,7 @@ def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
     string.
     """
     if not isinstance(crc_token, str):
-        raise InvalidInput(f"crc_token must be a text, not {type(crc_token).__name__}")
+        raise InvalidInput(f"crc_token must be a string, not {type(crc_token).__name__}")
     _check_secret(consumer_secret, "consumer_secret")
     return {"response_token": sign_body(crc_token.encode("utf-8", "surrogatepass"), consumer_secret)}
 
@@ -128,7 +128,7 @@ def _check_body(body: Any) -> None:
 
 def _check_secret(secret: Any, name: str) -> None:
     if not isinstance(secret, str):
-        raise ConfigurationError(f"{name} must be a text, not {type(secret).__name__}: {_WHAT_IT_IS}")
+        raise ConfigurationError(f"{name} must be a string, not {type(secret).__name__}: {_WHAT_IT_IS}")
     if not secret:
         raise ConfigurationError(f"{name} is empty: {_WHAT_IT_IS}")
 

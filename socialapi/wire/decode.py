@@ -14,7 +14,8 @@ from cattrs import StructureHandlerNotFoundError, transform_error
 from cattrs.preconf.orjson import OrjsonConverter, make_converter
 
 from socialapi.errors import DecodeError, InvalidInput
-from socialapi.models.pages import Includes, Page, Undecoded
+from socialapi.models.pages import Page
+from socialapi.models.undecoded import Undecoded
 from socialapi.models.validation import Tagged, members_by_tag, wire_name
 from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 from socialapi.wire import scalars
@@ -159,9 +160,12 @@ def _structure_fn(cls: Any) -> Structure:
     """Returns the reader of a class.
 
     A class whose answers differ from its fields has a class method `_from_wire(data, read)`, where
-    `read(data, kind, path="")` reads data as any type, and as the class itself by its fields.
+    `read(data, kind, path="")` reads data as any type, and as the class itself by its fields. One that
+    `IS_READ_IN_PARTS` keeps items that cannot be read in `undecoded`.
     """
     by_fields = Reader(cls, CONVERTER.get_structure_hook, _explain)
+    if getattr(cls, "IS_READ_IN_PARTS", False):
+        return _in_parts(cls, by_fields)
     from_wire: Callable[[Any, Any], Any] | None = getattr(cls, "_from_wire", None)
     if from_wire is None:
         return by_fields
@@ -178,6 +182,31 @@ def _structure_fn(cls: Any) -> Structure:
         raise error
 
     return lambda data, _: from_wire(data, read)
+
+
+def _in_parts(cls: Any, by_fields: Callable[[Any], Any]) -> Structure:
+    def read(data: Any, _: Any) -> Any:
+        given = scalars.only_object(data)
+        if given is None:
+            return None
+        try:
+            return by_fields(given)
+        except DecodeError:
+            found = cls()
+        undecoded: list[Undecoded] = []
+        for field in attrs.fields(cls):
+            name = wire_name(field)
+            if not field.init or name not in given:
+                continue
+            items = scalars.as_list(given[name]) or []
+            objects, odd = structure_each(items, item_kind(field.type), name)
+            setattr(found, field.name, objects)
+            undecoded += odd
+        found.extra = {name: value for name, value in given.items() if name not in wire_names(cls)}
+        found.undecoded = tuple(undecoded)
+        return found
+
+    return read
 
 
 def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
@@ -324,35 +353,6 @@ CONVERTER: Final = _make_converter()
 CONVERTER.register_structure_hook_factory(lambda kind: is_custom(kind) or _is_list(kind), _custom_fn)
 _cached_hook: Final = functools.cache(CONVERTER.get_structure_hook)
 """Returns the hook for a class, once all are registered: twice as fast as the converter."""
-
-
-def _includes(data: Any, _: Any) -> Includes | None:
-    """Returns the included objects. Those that cannot be read are in `undecoded`."""
-    given = scalars.only_object(data)
-    if given is None:
-        return None
-    try:
-        found: Includes = _read_includes(given)
-    except DecodeError:
-        found = Includes()
-    else:
-        return found
-    undecoded: list[Undecoded] = []
-    for field in attrs.fields(Includes):
-        name = wire_name(field)
-        if not field.init or name not in given:
-            continue
-        items = scalars.as_list(given[name]) or []
-        objects, odd = structure_each(items, item_kind(field.type), name)
-        setattr(found, field.name, objects)
-        undecoded += odd
-    found.extra = {name: value for name, value in given.items() if name not in wire_names(Includes)}
-    found.undecoded = tuple(undecoded)
-    return found
-
-
-_read_includes: Final = Reader(Includes, CONVERTER.get_structure_hook, _explain)
-CONVERTER.register_structure_hook(Includes, _includes)
 
 
 NOT_AN_OBJECT_MESSAGE: Final = "an error that is no object"

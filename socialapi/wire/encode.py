@@ -152,15 +152,15 @@ def query_string(values: Mapping[str, Any]) -> str:
     pairs: list[str] = []
     for name, value in values.items():
         if not isinstance(name, str):
-            raise InvalidInput(f"the name of a parameter must be a text, not {type(name).__name__}")
+            raise InvalidInput(f"the name of a parameter must be a string, not {type(name).__name__}")
         if value is UNSET:
             continue
         text = value if value.__class__ is str else _text(value)
         if text is None:
             raise InvalidInput(
-                f"the value of {printable_name(name)!r} must be a text, a number, true or false, a time or a list of these"
+                f"the value of {printable_name(name)!r} must be a string, a number, true or false, a time or a list of these"
             )
-        if _is_unreserved(name) and _is_unreserved(text):
+        if _is_unreserved(name + text):
             pairs.append(f"{name}={text}")
         elif has_lone_surrogate(name + text):
             raise InvalidInput(f"the value of {printable_name(name)!r} {NOT_UNICODE}")
@@ -240,7 +240,7 @@ def shaped(declared: Any, value: Any) -> Any:
 
 
 def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Returns the query parameters of the declared type. None and `UNSET` are left out."""
+    """Returns the query parameters in their declared types, without those that are None or `UNSET`."""
     if not query:
         return {}
     values: dict[str, Any] = shaped(declared, query)

@@ -14,7 +14,7 @@ import orjson
 
 from socialapi.errors import DecodeError
 from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, StreamNotice, canonical_event_type
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.models.validation import invalid
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.class_readers import UNREADABLE, Reader

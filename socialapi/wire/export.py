@@ -17,7 +17,8 @@ from socialapi.errors import DecodeError, InvalidInput
 from socialapi.internal.records import Exported
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
 from socialapi.models.model import Items
-from socialapi.models.pages import Page, Undecoded
+from socialapi.models.pages import Page
+from socialapi.models.undecoded import Undecoded
 from socialapi.models.validation import printable_name
 from socialapi.problems import BrokenRule, ServiceError
 from socialapi.wire.decode import read_errors, read_service_error, structure

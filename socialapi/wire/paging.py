@@ -13,7 +13,8 @@ import attrs
 from annotated_types import Ge, Le, MaxLen
 
 from socialapi.errors import DecodeError, InvalidInput
-from socialapi.models.pages import Includes, Page, Undecoded
+from socialapi.models.pages import Page, no_includes
+from socialapi.models.undecoded import Undecoded
 from socialapi.models.validation import broken_rules, invalid
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Family, Target
@@ -52,7 +53,7 @@ def read_page(result: Any, body: Any) -> Page[Any]:
     if items.__class__ is not list:
         items = _items(items, kind)
     data, undecoded = structure_each(items, kind, "data")
-    includes, odd = (Includes(), ()) if included is None else _included(included)
+    includes, odd = (no_includes(), ()) if included is None else _included(included)
     return Page(
         data=data,
         includes=includes,
@@ -131,8 +132,10 @@ def _items(data: Any, kind: Any) -> list[Any]:
     raise DecodeError("data", "expected an array")
 
 
-def _included(given: Any) -> tuple[Includes, tuple[Undecoded, ...]]:
+def _included(given: Any) -> tuple[Any, tuple[Undecoded, ...]]:
     """Returns the included objects, and those that cannot be decoded."""
+    from socialapi.models.includes import Includes
+
     try:
         found = structure(given, Includes) or Includes()
     except DecodeError as problem:

@@ -44,15 +44,13 @@ class LimitHeaders:
     def read(self, headers: Mapping[str, str], now: float) -> LimitReading | None:
         """Returns the limit of the first prefix whose limit or remaining requests are reported, or None."""
         for limit_name, remaining_name, reset_name in self._names:
-            told = headers.get(limit_name), headers.get(remaining_name)
-            if told == (None, None):
+            if limit_name not in headers and remaining_name not in headers:
                 continue
-            limit, remaining = map(_whole, told)
-            if limit is not None and limit < 0:
-                continue  # there is none
-            if limit is not None or remaining is not None:
-                resets_in_seconds = _seconds_until(headers.get(reset_name), service_time(headers, now))
-                return LimitReading(limit, remaining if remaining is None else max(0, remaining), resets_in_seconds)
+            limit, remaining = _whole(headers.get(limit_name)), _whole(headers.get(remaining_name))
+            if (limit is None and remaining is None) or (limit is not None and limit < 0):
+                continue  # nothing that can be read, or no limit
+            resets_in_seconds = _seconds_until(headers.get(reset_name), service_time(headers, now))
+            return LimitReading(limit, remaining if remaining is None else max(0, remaining), resets_in_seconds)
         return None
 
     def retry_after_seconds(self, headers: Mapping[str, str], now: float) -> float | None:

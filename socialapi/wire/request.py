@@ -2,14 +2,14 @@
 
 import datetime
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
-from socialapi.models.validation import AnyId, broken_rules, checker
+from socialapi.models.validation import AnyId, Now, broken_rules, checker
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import COUNTED_BY, RateLimit, Route, Target, encode_segment
 from socialapi.wire.encode import json_bytes, query_string, shaped, shaped_query, unsendable, unsendable_parameters
@@ -92,14 +92,14 @@ class Plan(Generic[R]):
         target: Target[R],
         query: Mapping[str, Any] | None,
         body: Any,
-        now: Callable[[], datetime.datetime],
+        now: Now,
     ) -> Request[R]:
         """Returns a request with validated arguments. Raises InvalidInput with every broken rule."""
         if not query and body is None and self._takes_nothing and (query is None or query.__class__ is dict):
             return self.assemble(target, {}, ())
         route = self.route
         values, shape = shaped_arguments(route, query, body)
-        if broken := self._broken(target, values, shape if body is not None else None, now()):
+        if broken := self._broken(target, values, shape if body is not None else None, now):
             broken = [*broken, *odd_ids(target.path_parameters), *self._unsendable(values, shape, broken)]
             del values, shape  # which whoever records the locals of a traceback must not see
             refuse(broken)
@@ -112,18 +112,16 @@ class Plan(Generic[R]):
             return self.assemble(target, values, (form.encode("ascii"),), form)
         return self.assemble(target, values, (json_bytes(shape),))
 
-    def _broken(
-        self, target: Target[R], query: Mapping[str, Any], shape: Any, now: datetime.datetime
-    ) -> Sequence[BrokenRule]:
+    def _broken(self, target: Target[R], query: Mapping[str, Any], shape: Any, now: Now) -> Sequence[BrokenRule]:
         """Returns every broken rule of the path, the query and the body."""
         route, broken = self.route, list[BrokenRule]()
         if route.path_rules:
             path = _as_texts(target.path_parameters)
             for name, declared in route.path_rules.items():
-                broken += broken_rules(declared, path[name], now=now, path=name)
+                broken += broken_rules(declared, path[name], now=now(), path=name)
         self._check_query(query, "", broken, now)
         if shape is not None:
-            broken += broken_rules(route.body or Any, shape, now=now)
+            broken += broken_rules(route.body or Any, shape, now=now())
             if not broken and route.body_in == "json":
                 broken += unsendable(shape)
         return broken
@@ -219,6 +217,7 @@ def path_id(name: str, value: object) -> str:
 
 
 _IDS: Final = tuple[AnyId, ...]
+_TEXT: Final = frozenset((str,))
 
 
 def id_list(name: str, given: Any) -> list[str]:
@@ -226,7 +225,7 @@ def id_list(name: str, given: Any) -> list[str]:
     argument, with every broken rule.
     """
     texts = (given,) if given.__class__ is str else given
-    if texts.__class__ in (list, tuple) and all(each.__class__ is str and each.isalnum() for each in texts):
+    if texts.__class__ in (list, tuple) and _TEXT.issuperset(map(type, texts)) and all(map(str.isalnum, texts)):
         return list(texts)  # no rule refuses ids of letters and digits alone
     ids: list[str] = check(_IDS, given, now=_EPOCH, path=name)
     return ids
@@ -238,7 +237,7 @@ def refuse_odd_ids(given: Mapping[str, object]) -> None:
     if not given:
         return
     if odd := [name for name, value in given.items() if not isinstance(value, str)]:
-        raise InvalidInput(f"{' and '.join(odd)} must be a text or a whole number")
+        raise InvalidInput(f"{' and '.join(odd)} must be a string or a whole number")
     if lost := [
         name for name, value in given.items() if isinstance(value, str) and value.strip(" ") in ("", ".", "..")
     ]:

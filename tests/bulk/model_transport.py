@@ -143,7 +143,8 @@ def session_of(service: ModelTransport, clock: VirtualClock | None = None, **set
     return Session(
         config,
         credentials=(Bearer("token"),),
-        transport=service,  # type: ignore[arg-type]  # the network's place
+        network=service.network,
+        open_transport=lambda *_: service,  # type: ignore[arg-type]  # the network's place
         token_cache=MemoryTokenCache(),
         pacer=SlidingWindowPacer(config, clock),
         clock=clock,

@@ -44,8 +44,7 @@ async def test_few_rows_are_judged_at_the_end(tmp_path: Path) -> None:
     service, rejects = ModelService(), tmp_path / "rejects.csv"
     says, report = await stopped(upload_of(service, people(90, 10), max_reject_share=0.09, rejects=rejects).run())
     assert says.startswith(
-        "the upload stopped: 10 of 100 rows were rejected, which is 10.0%, and 9.0% may be (max_reject_share, "
-        "--max-reject-share)"
+        "the upload stopped: 10 of 100 rows were rejected, which is 10.0%, and 9.0% may be (max_reject_share=0.09)"
     )
     assert (report.accepted, report.rejected, report.pending, len(service.members)) == (90, 10, 0, 90)
     assert len(rejects.read_text("utf-8").splitlines()) == 11

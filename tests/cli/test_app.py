@@ -53,14 +53,21 @@ def test_every_command_helps_with_its_examples_before_its_options(
 def test_help_shows_what_is_required_first_and_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run(["help", "audience", "upload"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("Usage: socialapi audience upload --audience AUDIENCE --account ACCOUNT [OPTIONS]")
+    usage, summary, examples, columns, statuses, *_ = text.split("\n\n")
+    assert " ".join(usage.split()) == (
+        "Usage: socialapi audience upload --audience AUDIENCE --account ACCOUNT [OPTIONS] FILE..."
+    )
+    assert summary == "Upload a file, or several, to a custom audience."
+    assert examples.startswith("Examples:\n  socialapi audience upload crm.csv --account")
+    assert columns.startswith("Identifiers are found by")
+    assert statuses.startswith("Exit status: 0 nothing rejected, 1 ")
     assert "('exports/*.csv')" in " ".join(re.sub("[│\n]", " ", text).split())
     options = re.findall(r"^│[ *]*(--[\w-]+)", text, re.MULTILINE)
     assert options[:5] == ["--account", "--audience", "--operation", "--dry-run", "--journal"]
     assert options[-1] == "--json"
     assert app.run(["help", "audience", "uplaod"]) == 2
     assert capsys.readouterr().err == (
-        "socialapi: there is no command audience uplaod (see `socialapi help audience`)\n"
+        "socialapi: there is no command audience uplaod: did you mean audience upload? (see `socialapi help audience`)\n"
     )
 
 
@@ -76,7 +83,7 @@ def test_it_tells_its_version_and_whether_the_extension_is_used(capsys: pytest.C
     [
         (
             "jobs show x extra",
-            "'extra' is one argument too many, or stands apart from the others (see `socialapi jobs show",
+            "unexpected argument 'extra' (see `socialapi jobs show",
         ),
         ("bogus", 'Unknown command "bogus"'),
         ("audience upload - --account a --audience b --bogus", "Unknown option: --bogus"),

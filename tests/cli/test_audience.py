@@ -355,4 +355,4 @@ def test_outcomes_and_their_key_are_options_of_every_job(service: Emulator, tmp_
         lines = sorted(map(json.loads, path.read_text("utf-8").splitlines()), key=lambda line: line["row"])
         assert [(line["key"], line["outcome"]) for line in lines] == [("7", outcome), ("8", "rejected")]
     assert app.run(["audience", "upload", str(people), *TO_AUDIENCE, "--key", "id"]) == 2
-    assert "needs outcomes" in printed.readouterr().err
+    assert "socialapi: --key needs --outcomes" in printed.readouterr().err

@@ -255,7 +255,7 @@ async def test_a_credentials_file_of_somebody_else_is_left_alone(app: Shell, emu
     for command in (("auth", "login"), ("auth", "status"), ("auth", "logout"), ("webhooks", "list")):
         done = await app.run(*command)
         assert done.status == 2
-        assert "is not what `socialapi auth login` writes" in done.err
+        assert "was not written by `socialapi auth login`" in done.err
     assert app.credentials_path.read_text() == "[not json"
     assert len(emulator.requests) == 0
 

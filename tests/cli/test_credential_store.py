@@ -47,7 +47,7 @@ def test_a_file_of_another_make_is_neither_read_nor_written(store: CredentialSto
     store.path.parent.mkdir()
     store.path.write_bytes(text.encode("latin-1"))
     for use in (store.logins, lambda: store.save(SIGNED), lambda: store.remove(SIGNED)):
-        with pytest.raises(ConfigurationError, match="is not what `socialapi auth login` writes"):
+        with pytest.raises(ConfigurationError, match="was not written by `socialapi auth login`"):
             use()
     assert store.path.read_bytes() == text.encode("latin-1")
 

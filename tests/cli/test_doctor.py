@@ -97,7 +97,7 @@ async def test_a_command_reports_as_much_as_it_is_asked_to(words: list[str], lev
         shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
         done = await shell.run(*words, "posts", "by-user", "1")
     assert done.status == 0
-    assert ("repeating in" in done.err) is (level in ("INFO", "DEBUG"))
+    assert ("retrying in" in done.err) is (level in ("INFO", "DEBUG"))
     assert ("done in" in done.err) is (level == "DEBUG")
     assert LOGGER.level == logging.NOTSET
     assert not any(isinstance(each, ToStandardError) for each in LOGGER.handlers)
@@ -109,7 +109,7 @@ async def test_the_variable_asks_commands_and_programs_alike(
     async with Server(answer(status=503), answer(status=503), then=answer({"data": [], "meta": {}})) as server:
         shell.put(BASE_URL=server.url, BEARER_TOKEN="b", LOG="info")
         done = await shell.run("posts", "by-user", "1")
-        assert done.err.count("repeating in") == 2
+        assert done.err.count("retrying in") == 2
         try:
             for _ in range(2):  # one handler, however many clients there are
                 async with Client(Config(base_url=server.url), [Bearer("b")]) as client:

@@ -180,7 +180,7 @@ def test_it_goes_on_in_the_background_until_it_is_stopped(terminal: Terminal, fr
     assert not any("key" in name or "token" in name for name in json.loads(done.stdout))  # the file has them
     assert done.stderr == (
         f"socialapi: the emulator serves on {base_url}, with its log in {terminal.note(free_port)['log']}\n"
-        "socialapi: its addresses and credentials are in emulator.env\n"
+        "socialapi: its addresses and credentials are in emulator.env; `. ./emulator.env` loads them\n"
         f"socialapi: `socialapi emulator --stop --port {free_port}` ends it\n"
     )
     assert f"export SOCIALAPI_BASE_URL={base_url}\n" in (terminal.folder / "emulator.env").read_text()

@@ -239,7 +239,7 @@ def test_standard_output_gets_a_parquet_file_when_it_is_complete(capsysbinary: p
 def test_parquet_takes_its_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "things.parquet").write_bytes(b"earlier")
-    with pytest.raises(InvalidInput, match=r"needs another package: pip install 'aiosocialapi\[arrow\]'"):
+    with pytest.raises(InvalidInput, match=r"needs pyarrow: pip install 'aiosocialapi\[arrow\]'"):
         written("parquet", path=tmp_path / "things.parquet")
     assert [each.name for each in tmp_path.iterdir()] == ["things.parquet"]
     assert (tmp_path / "things.parquet").read_bytes() == b"earlier"

@@ -362,9 +362,13 @@ def test_a_job_whose_journal_is_damaged_or_gone_can_be_forgotten(
     assert not journal.exists()
     assert upsert(feed, journal) == 0
     (job_id,) = ids_in(state)
+    other = journal.with_name("other.journal")
+    assert upsert(feed, other) == 0
     journal.unlink()
-    assert jobs("forget", job_id) == 0
-    assert ids_in(state) == []
+    assert jobs("forget", "--gone", job_id) == 2
+    assert jobs("forget", "--gone") == 0
+    assert [each != job_id for each in ids_in(state)] == [True]
+    assert other.exists()
 
 
 def test_a_job_whose_journal_is_gone_is_not_begun_anew_by_a_resume(

@@ -14,7 +14,8 @@ import pytest
 from socialapi.cli.formats import json_line
 from socialapi.cli.posts import posts_with, with_author
 from socialapi.emulator import Emulator
-from socialapi.models.pages import Includes, Page
+from socialapi.models.includes import Includes
+from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.models.users import User
 from tests.cli.running import Shell
@@ -87,6 +88,7 @@ async def test_pages_are_as_large_as_what_is_wanted(shell: Shell, options: tuple
     ("options", "says"),
     [
         (("--max-results", "4"), "--max-results: must be at least 5"),
+        (("--fields", "public_metric"), "--fields has no name 'public_metric': did you mean 'public_metrics'?"),
         (("--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not the position'),
         (("--max-results", "4", "--start", "3@1:"), "--max-results: must be at least 5"),
         (("--limit", "0"), "Must be >= 1"),

@@ -11,7 +11,7 @@ import pytest
 from socialapi.cli.stream import _say_gap, json_line, say_notice, text_line
 from socialapi.emulator import Emulator
 from socialapi.models.events import ActivityEvent, StreamNotice
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.problems import Problem, ServiceError
 from socialapi.streams import Gap
 from tests.cli.running import Outcome, Shell

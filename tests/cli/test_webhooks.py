@@ -37,7 +37,9 @@ async def owner(emulator: Emulator) -> AsyncIterator[Owner]:
 
 
 async def test_a_webhook_from_its_registration_to_its_end(ready: Shell, owner: Owner) -> None:
-    assert (await ready.run("webhooks", "list")).err == "socialapi: there are no webhooks\n"
+    assert (
+        await ready.run("webhooks", "list")
+    ).err == "socialapi: there are no webhooks; `socialapi webhooks create` adds one\n"
     made = await ready.run("webhooks", "create", URL)
     assert made.status == 0, made.err
     webhook_id, validity, *_, url = made.out.split()
@@ -60,7 +62,7 @@ async def test_a_webhook_from_its_registration_to_its_end(ready: Shell, owner: O
         (("create", "https://nowhere.example/"), 3, "CrcValidationFailed"),
         (("validate", "12345"), 3, "WebhookIdInvalid"),
         (("delete", "12345"), 3, "WebhookIdInvalid"),
-        (("delete", "one"), 2, "webhook_id: must be 1 to 19 digits"),
+        (("delete", "one"), 2, "WEBHOOK: must be 1 to 19 digits"),
         (("replay", "novalue"), 2, "a parameter is KEY=TEXT or KEY:=JSON, not 'novalue'"),
         (("replay", "=x"), 2, "a parameter is KEY=TEXT or KEY:=JSON"),
         (("replay", "key:={"), 2, "what follows key:= is not JSON"),

@@ -50,7 +50,7 @@ LONGEST_ADDRESS: Final = 60_000
 # `value` of a product filter is a string or an integer, which is also what JSON Schema calls 15.0.
 SHAPE: Final = re.compile(
     r"(?<!\.value )must be (a string|true or false|a whole number|a number|null|an ISO 8601|one of|an array|an object)|"
-    r"is not a field|is given more than once|items or characters|must not be empty"
+    r"is not a field|is given more than once|must have at (least|most) |must not be empty"
 )
 
 SEEDED: Final[Mapping[str, str]] = {

@@ -16,8 +16,9 @@ from socialapi.internal.records import Exported
 from socialapi.models.events import ActivityEvent, MatchedPost, Streamed
 from socialapi.models.model import Items, Model
 from socialapi.models.oauth import HoldsSecret
-from socialapi.models.pages import Page, Undecoded
+from socialapi.models.pages import Page
 from socialapi.models.posts import Post
+from socialapi.models.undecoded import Undecoded
 from socialapi.models.validation import format_timestamp, parse_timestamp
 from socialapi.problems import Problem, ServiceError
 from socialapi.routes.route import OAUTH, Route

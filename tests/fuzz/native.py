@@ -26,7 +26,7 @@ from socialapi._speedups._native import (
     sha256_implementation,
     sha256_pair,
 )
-from socialapi.bulk.audiences.normalize import hashed_column, normalizers
+from socialapi.bulk.audiences.normalize import add_null_words, hashed_column, normalizers
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.wire.class_readers import UNREADABLE
 from socialapi.wire.decode import decode_json
@@ -37,6 +37,8 @@ from tests.speedups.test_decode import outcome as read_by
 HASHED: Final = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
 WRONG: Final = (TypeError, ValueError, OverflowError, IndexError, MemoryError)
 """What a function may raise for arguments that it does not take."""
+for _word in add_null_words():  # which tells the extension alone
+    reference.add_null_word(_word)
 
 
 class Text(str):
@@ -341,6 +343,7 @@ def _objects(data: bytes) -> None:
 def _read_oddly(pieces: Pieces) -> None:
     """Asks readers that were told anything but a plan."""
     one, two, three = (any_value(pieces) for _ in range(3))
+    refusals = (*WRONG, AttributeError, KeyError, SystemError)
     plans: tuple[Any, ...] = (
         one,
         (one, two, three, one, two),
@@ -349,9 +352,9 @@ def _read_oddly(pieces: Pieces) -> None:
         (dict, one, two, {}, 1),
     )
     for plan in plans:
-        with suppress(*WRONG, AttributeError, KeyError, SystemError):
+        with suppress(*refusals):
             reader = ObjectReader(lambda plan=plan: plan, UNREADABLE)  # type: ignore[misc]
             reader.read({"id": two})
             reader.replace_each([three, {}])
-    with suppress(*WRONG):
+    with suppress(*refusals):
         ObjectReader(one, two).read(three)

@@ -225,7 +225,7 @@ except errors.InvalidInput as problem:
     print(problem)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith(f"needs another package: pip install 'aiosocialapi[{extra}]'\n")
+    assert done.stdout.endswith(f"needs {missing}: pip install 'aiosocialapi[{extra}]'\n")
 
 
 def test_neither_library_is_loaded_before_a_table_is_made() -> None:

@@ -12,8 +12,9 @@ from socialapi.internal import notebook
 from socialapi.models.audiences import AudienceUser
 from socialapi.models.model import Items
 from socialapi.models.oauth import AccessToken
-from socialapi.models.pages import Page, Undecoded
+from socialapi.models.pages import Page
 from socialapi.models.posts import Post, PostMetrics
+from socialapi.models.undecoded import Undecoded
 from socialapi.models.users import User
 from socialapi.problems import ServiceError
 from socialapi.reports import Finding, KindLint, LintReport, Progress, RowIssue, SyncReport, UploadReport, UpsertReport

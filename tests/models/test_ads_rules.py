@@ -69,8 +69,8 @@ def test_an_order_is_an_attribute_with_its_direction(route: Route[Any]) -> None:
 )
 def test_a_filter_takes_1_to_200_ids(route: Route[Any], name: str) -> None:
     assert query(route, **{name: ["a"]}) == query(route, **{name: ["a"] * 200}) == []
-    assert query(route, **{name: ["a"] * 201}) == [f"{name}: must have at most 200 items or characters"]
-    assert query(route, **{name: []}) == [f"{name}: must have at least 1 items or characters"]
+    assert query(route, **{name: ["a"] * 201}) == [f"{name}: must have at most 200 items"]
+    assert query(route, **{name: []}) == [f"{name}: must have at least 1 item"]
     assert query(route, **{name: "a"}) == [f"{name}: must be an array"]
     for wrong in ("", "a,b", " "):
         (found,) = query(route, **{name: ["a", wrong]})
@@ -229,7 +229,7 @@ def test_insights_need_keywords_a_granularity_and_a_start() -> None:
         "keywords: is required",
         "start_time: is required",
     ]
-    assert insights(keywords=[]) == ["keywords: must have at least 1 items or characters"]
+    assert insights(keywords=[]) == ["keywords: must have at least 1 item"]
 
 
 def test_there_are_at_most_10_keywords_of_both_kinds_together() -> None:

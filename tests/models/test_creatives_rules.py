@@ -30,11 +30,16 @@ def broken(declared: Any, data: Any) -> list[str]:
 
 
 def at_most(field: str, most: int) -> list[str]:
-    return [f"{field}: must have at most {most:,} items or characters"]
+    return [f"{field}: must have at most {most:,} {counted(field)}s"]
 
 
 def at_least(field: str, least: int) -> list[str]:
-    return [f"{field}: must have at least {least:,} items or characters"]
+    return [f"{field}: must have at least {least:,} {counted(field)}{'' if least == 1 else 's'}"]
+
+
+def counted(field: str) -> str:
+    """What is counted of a field: the items of arrays, named in the plural or as ids, and the characters of others."""
+    return "item" if field.endswith(("s", "]", "_id")) else "character"
 
 
 # Collections -------------------------------------------------------------------------------------------------------

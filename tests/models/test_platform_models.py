@@ -10,7 +10,8 @@ import pytest
 from socialapi.errors import DecodeError
 from socialapi.models.content import Article, NewsStory, Note, PowerstreamRule, PublishedArticle, Replay
 from socialapi.models.events import Subscription
-from socialapi.models.pages import Includes, Page
+from socialapi.models.includes import Includes
+from socialapi.models.pages import Page
 from socialapi.models.posts import Media, Place, Poll, Post, ReferencedPost, Space, UserList
 from socialapi.models.streams import Connection, EndedConnections, RulesSummary, StreamRule, summary_of
 from socialapi.models.users import User

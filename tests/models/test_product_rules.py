@@ -85,7 +85,7 @@ def test_without_any_of_them_it_is_said() -> None:
 @pytest.mark.parametrize(("name", "most"), [("title", 150), ("description", 5_000)])
 def test_title_and_description_have_a_longest(name: str, most: int) -> None:
     assert said(**{name: "ü" * most}) == []
-    assert said(**{name: "x" * (most + 1)}) == [f"{name}: must have at most {most:,} items or characters"]
+    assert said(**{name: "x" * (most + 1)}) == [f"{name}: must have at most {most:,} characters"]
 
 
 @pytest.mark.parametrize("name", ["id", "title", "description", "brand", "gtin", "mpn", "item_group_id"])
@@ -270,9 +270,9 @@ def test_what_is_in_stock_is_there_at_least_once() -> None:
 
 def test_a_request_has_1_to_25_products() -> None:
     assert broken(ProductsBody, {"products": [{}] * 25}) == []
-    assert broken(ProductsBody, {"products": [{}] * 26}) == ["products: must have at most 25 items or characters"]
-    assert broken(ProductsBody, {"products": []}) == ["products: must have at least 1 items or characters"]
-    assert broken(ProductKeys, {"product_keys": []}) == ["product_keys: must have at least 1 items or characters"]
+    assert broken(ProductsBody, {"products": [{}] * 26}) == ["products: must have at most 25 items"]
+    assert broken(ProductsBody, {"products": []}) == ["products: must have at least 1 item"]
+    assert broken(ProductKeys, {"product_keys": []}) == ["product_keys: must have at least 1 item"]
     assert broken(ProductKeys, {"product_keys": ["k"] * 1_000}) == []
 
 
@@ -287,7 +287,7 @@ def test_a_catalog_has_a_name_and_the_id_of_a_user() -> None:
     assert broken(CatalogFields, {"name": "Shop", "user_id": "17"}) == []
     assert broken(CatalogFields, {"user_id": 17}) == ["name: is required"]
     assert broken(CatalogFields, {"name": "", "user_id": "x"}) == [
-        "name: must have at least 1 items or characters",
+        "name: must have at least 1 character",
         "user_id: must be a whole number of at most 9223372036854775807",
     ]
     assert broken(CatalogName, {"name": "x"}) == []
@@ -327,9 +327,9 @@ def test_a_set_has_what_its_type_needs() -> None:
         (rule,) = broken_rules(ProductSetDraft, {"name": "x", "type": kind}, now=NOW)
         assert (str(rule), rule.code) == (f"{needed}: is required for the type {kind}", "MISSING_PARAMETER")
     assert broken(ProductSetDraft, {"name": "", "type": "OTHER", "product_keys": []}) == [
-        "name: must have at least 1 items or characters",
+        "name: must have at least 1 character",
         "type: must be one of MANUAL, FILTERED",
-        "product_keys: must have at least 1 items or characters",
+        "product_keys: must have at least 1 item",
     ]
 
 

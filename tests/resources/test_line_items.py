@@ -146,9 +146,9 @@ async def test_an_id_is_a_text_or_a_whole_number(client: Client, service: Emulat
         lambda: client.ads.account(FIRST).line_items.delete(odd),
         lambda: client.ads.accounts.get(odd),
     ):
-        with pytest.raises(errors.InvalidInput, match="_id must be a text or a whole number"):
+        with pytest.raises(errors.InvalidInput, match="_id must be a string or a whole number"):
             await call()
     for choose in (client.ads.account, client.ads.account(FIRST).custom_audience, client.catalog):
-        with pytest.raises(errors.InvalidInput, match="_id must be a text or a whole number"):
+        with pytest.raises(errors.InvalidInput, match="_id must be a string or a whole number"):
             choose(odd)
     assert list(service.requests) == []

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.internal.unset import UNSET
-from socialapi.models.pages import Page, Undecoded
+from socialapi.models.pages import Page
+from socialapi.models.undecoded import Undecoded
 from socialapi.problems import DuplicateRules, InvalidRules, RuleCap
 from socialapi.resources import streams
 from socialapi.resources.streams import FilteredStream
@@ -133,8 +134,8 @@ async def test_many_rules_go_in_requests_of_a_bounded_size(
         ({"cats": "c"}, r"add\[0\]\.value: is required"),
         ([{"value": "cats", "colour": "c"}], r"add\[0\]\.colour: is not a field of this object"),
         ([{"value": "cats", "tag": 5}], r"add\[0\]\.tag: must be a string"),
-        ([5], r"wanted\[0\] must be a text or a RuleDraft, not int"),
-        (["cats", None], r"wanted\[1\] must be a text or a RuleDraft, not NoneType"),
+        ([5], r"wanted\[0\] must be a string or a RuleDraft, not int"),
+        (["cats", None], r"wanted\[1\] must be a string or a RuleDraft, not NoneType"),
         ([""], r"add\[0\]\.value"),
         (["x" * 2_049], "must have at most 2,048"),
         ([RuleDraft(5)], r"add\[0\]\.value"),  # type: ignore[arg-type]  # what is wrong with it

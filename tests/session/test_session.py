@@ -306,6 +306,6 @@ async def test_the_log_says_what_happened_to_each_attempt(
     said = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "socialapi"]
     assert said == [
         ("DEBUG", "GET /2/tweets: HTTP 503 in 0 ms (attempt 1)"),
-        ("INFO", "GET /2/tweets: HTTP 503, repeating in 8.0 s"),
+        ("INFO", "GET /2/tweets: HTTP 503, retrying in 8.0 s"),
         ("DEBUG", "GET /2/tweets: done in 0 ms (attempt 2)"),
     ]

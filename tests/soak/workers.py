@@ -13,7 +13,7 @@ import attrs
 
 from socialapi.errors import ApiError, OutcomeUnknown, SocialApiError
 from socialapi.models.events import ActivityEvent, MatchedPost
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.streams import Gap
 from socialapi.webhooks import Receiver
 from socialapi.webhooks.serving import serving

@@ -3,9 +3,10 @@
 import functools
 import gc
 import hashlib
+import itertools
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
@@ -18,6 +19,7 @@ from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.null_words import NULL_WORDS, null_digests
+from socialapi.bulk.rows import Values
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from tests.bulk.audiences.test_prepare_blocks import EXAMPLES, NOW, blocks
 from tests.bulk.blocks import prepared_of, rows_of, user_block
@@ -241,12 +243,38 @@ def test_a_block_is_prepared_alike_in_c_and_in_python(block: UserBlock, region: 
     assert found[0] == found[1]
 
 
-def test_a_block_of_odd_cells_is_prepared_in_steps() -> None:
-    emails = ["nobody"] * 700
-    block = user_block(("email", "email", emails))
-    assert [len(part.rejects) for part in Preparer(now=NOW).prepare(block)] == [50] * 14
-    plain = user_block(("email", "email", [f"p{n}@x.example" for n in range(700)]))
-    assert [sum(map(len, part.blocks)) for part in Preparer(now=NOW).prepare(plain)] == [700]
+class CountingObserver:
+    """Counts the values that are seen."""
+
+    values = 0
+
+    def saw_column(self, field: str, kind: IdentifierKind, cells: Sequence[Any], values: Values) -> None:
+        self.values += len(values)
+
+    def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
+        self.values += 1
+
+
+@pytest.mark.parametrize(
+    ("size", "columns", "cell", "most"),
+    [
+        (700, 1, "p{}@x.example", 700),
+        (20, 300, "p{}@x.example", 16),
+        (700, 1, "nobody", 50),
+        (5, 300, "<p{}@x.example>", 1),
+        (5, 2, ["<p{}@x.example>"] * 99, 1),
+    ],
+)
+def test_a_block_is_prepared_in_parts_of_few_rows_and_values(size: int, columns: int, cell: Any, most: int) -> None:
+    cells = [cell.format(n) if isinstance(cell, str) else [each.format(n) for each in cell] for n in range(size)]
+    block = user_block(*[(f"email {at}", "email", cells) for at in range(columns)])
+    observer = CountingObserver()
+    seen, prepared = [0], list[int]()
+    for part in Preparer(now=NOW, observer=observer).prepare(block):
+        seen.append(observer.values)
+        prepared.append(len(part.rejects) + sum(map(len, part.blocks)))
+    assert max(after - before for before, after in itertools.pairwise(seen)) <= most
+    assert (sum(prepared), max(prepared)) == (size, most)
 
 
 @given(st.lists(TEXT | st.none(), max_size=9))

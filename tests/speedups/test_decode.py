@@ -52,8 +52,8 @@ def _models() -> list[Any]:
 def _is_read(cls: Any) -> bool:
     try:
         plan = plan_of(cls, CONVERTER.get_structure_hook)
-    except (StructureHandlerNotFoundError, TypeError):
-        return False  # a request, with fields of types that no answer has
+    except (StructureHandlerNotFoundError, TypeError, NameError):
+        return False  # a request, with fields of types that no answer has, or a page
     return all(_is_read(field.kind) for field in plan.fields if field.nested is not None)
 
 

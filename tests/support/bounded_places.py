@@ -204,6 +204,7 @@ duplicates that wait for a batch
     bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
 a request of an upload
     bulk/audiences/dedup.py RecentIdentifiers.__init__ defaultdict
+    bulk/audiences/dedup.py RecentIdentifiers.__init__ _forgotten
     bulk/audiences/batches.py Batch actions
     bulk/audiences/batches.py Batch outcomes
     bulk/audiences/batches.py Batch refused
@@ -457,6 +458,8 @@ It is made once, without an argument.
     wire/events.py _post_reader cache
 It has an entry for each constant of its module that it is called with.
     bulk/inputs/leftovers.py - cache
+It has an entry for each parameter of the command that runs.
+    cli/output.py - OPTIONS
 It has an entry for each event loop, or for each task, file or connection that lives.
     internal/fairness.py - WeakKeyDictionary
     internal/fairness.py _Loop waiting

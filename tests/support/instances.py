@@ -14,10 +14,12 @@ from socialapi.internal.unset import Unset
 from socialapi.models.accounts import CampaignSnapshot, HistoryEntry
 from socialapi.models.cards import SwipeableMedia
 from socialapi.models.events import ActivityEvent, MatchedPost
+from socialapi.models.includes import Includes
 from socialapi.models.money import LARGEST, Micros
-from socialapi.models.pages import Page, Undecoded
+from socialapi.models.pages import Page
 from socialapi.models.queries import Fields
 from socialapi.models.streams import EndedConnections
+from socialapi.models.undecoded import Undecoded
 from socialapi.models.validation import wire_name
 from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 
@@ -70,7 +72,7 @@ def values_of(declared: Any) -> st.SearchStrategy[Any]:
 @functools.cache
 def instances_of(cls: Any) -> st.SearchStrategy[Any]:
     """Instances of a class that an answer, or a caller, can bring about."""
-    attrs.resolve_types(cls, include_extras=True)
+    attrs.resolve_types(cls, localns={"Includes": Includes}, include_extras=True)
     fields = [field for field in attrs.fields(cls) if field.init and field.type is not types.NoneType]
     taken = {wire_name(field) for field in fields}
     further = st.dictionaries(TEXT.filter(lambda name: name not in taken), JSON, max_size=2)

@@ -14,7 +14,7 @@ import orjson
 
 from socialapi import Client
 from socialapi.models.events import MatchedPost, StreamNotice
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.streams.stream import Stream
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock

@@ -87,7 +87,7 @@ def test_a_secret_that_is_no_text_is_named_and_not_told(secret: Any) -> None:
     calls: list[Callable[[], Any]] = [lambda: verify_signature(BODY, SIGNATURE, secret), lambda: Receiver(secret)]
     calls.append(lambda: crc_response("token", secret))
     for call in calls:
-        with pytest.raises(ConfigurationError, match=r"^consumer_secret(\[\d\])? must be a text") as refused:
+        with pytest.raises(ConfigurationError, match=r"^consumer_secret(\[\d\])? must be a string") as refused:
             call()
         assert "abc" not in str(refused.value)
 
@@ -98,7 +98,7 @@ def test_what_is_neither_a_body_nor_a_token_is_named() -> None:
         verify_signature(wrong, SIGNATURE, SECRET)
     with pytest.raises(InvalidInput, match="body must be bytes"):
         sign_body(wrong, SECRET)
-    with pytest.raises(InvalidInput, match="crc_token must be a text"):
+    with pytest.raises(InvalidInput, match="crc_token must be a string"):
         crc_response(wrong, SECRET)
     assert verify_signature(BODY, b"sha256=" + b"A" * 44, SECRET) is False  # type: ignore[arg-type]  # malformed
 

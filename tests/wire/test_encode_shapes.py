@@ -181,13 +181,13 @@ def test_none_clears_in_the_changes_of_a_write() -> None:
 
 @pytest.mark.parametrize("odd", [b"a", object(), {"a": 1}, [["a"]], [{}], float("nan"), float("inf"), int])
 def test_a_parameter_has_a_form_in_a_query_or_is_refused_by_its_name(odd: Any) -> None:
-    with pytest.raises(InvalidInput, match="the value of 'odd' must be a text, a number, true or false"):
+    with pytest.raises(InvalidInput, match="the value of 'odd' must be a string, a number, true or false"):
         build_request(routes.CONNECTIONS.at(), CONFIG, now=NOW, query={"odd": odd})
 
 
 @pytest.mark.parametrize("name", [5, None, b"a", ("a",)])
 def test_the_name_of_a_parameter_is_a_text(name: Any) -> None:
-    with pytest.raises(InvalidInput, match="the name of a parameter must be a text"):
+    with pytest.raises(InvalidInput, match="the name of a parameter must be a string"):
         build_request(routes.CONNECTIONS.at(), CONFIG, now=NOW, query={name: "1"})
 
 
@@ -242,7 +242,7 @@ def test_a_number_of_thousands_of_digits_is_no_id() -> None:
     for odd in (10**5_000, -(10**5_000)):
         with pytest.raises(InvalidInput, match="ids"):
             build_request(routes.POSTS.at(), CONFIG, now=NOW, query={"ids": odd})
-        with pytest.raises(InvalidInput, match="id must be a text or a whole number"):
+        with pytest.raises(InvalidInput, match="id must be a string or a whole number"):
             build_request(routes.USER_POSTS.at(id=odd), CONFIG, now=NOW)
 
 

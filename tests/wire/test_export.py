@@ -20,10 +20,12 @@ from socialapi.internal.records import Exported
 from socialapi.internal.unset import UNSET
 from socialapi.models.cards import Button, Card, Label, Website
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
+from socialapi.models.includes import Includes
 from socialapi.models.model import Items
 from socialapi.models.oauth import AccessToken, HoldsSecret, OAuth2Token
-from socialapi.models.pages import Includes, Page, Undecoded
+from socialapi.models.pages import Page
 from socialapi.models.posts import AnnotationEntity, Post, PostDraft, PostMetrics, PostReply
+from socialapi.models.undecoded import Undecoded
 from socialapi.models.users import User
 from socialapi.problems import Problem, RuleCap, ServiceError
 from socialapi.reports import (

@@ -3,7 +3,7 @@
 import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, repeat
+from itertools import islice
 from typing import Any, Final
 
 import attrs
@@ -13,7 +13,7 @@ from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.numbers import is_missing, texts_of
-from socialapi.bulk.inputs.reader import ROWS_PER_STEP, Block
+from socialapi.bulk.inputs.reader import Block
 from socialapi.models.audiences import IdentifierKind
 
 When = str | datetime.datetime | None
@@ -93,26 +93,11 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
             yield text, reason
 
 
-def steps_of(block: UserBlock) -> Iterator[UserBlock]:
-    """Yields the rows in parts that are each prepared quickly, also if cells have many texts."""
-    several = [
-        [_count_texts(cell) for cell in column]
-        for column in block.columns
-        if not (_TEXTS.issuperset(map(type, column)) and SEPARATOR not in "".join(filter(None, column)))
-    ]
-    start = texts = 0
-    for index, more in enumerate(map(sum, zip(repeat(1, len(block)), *several, strict=True))):
-        if start < index and texts + more > ROWS_PER_STEP:
-            yield block.part(start, index)
-            start, texts = index, 0
-        texts += more
-    yield block.part(start, len(block))
-
-
-def _count_texts(cell: Any) -> int:
-    if isinstance(cell, list | tuple):
-        return sum(map(_count_texts, cell)) if len(cell) <= MAX_TEXTS_PER_CELL else 0
-    return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 0
+def count_texts(cell: Any) -> int:
+    """Returns how many texts a cell has, at least 1."""
+    if isinstance(cell, list | tuple) and len(cell) <= MAX_TEXTS_PER_CELL:
+        return sum(map(count_texts, cell)) or 1
+    return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 1
 
 
 def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ Names are compared without case, accents, blanks and punctuation. A name stands 
 specification or the lists below have it. It may have a number (`email2`, `E-mail 2 Address`), a plural (`emails`) and
 a word for hashing (`email_sha256`, `hashed_phone`). Names of e-mail addresses, phone numbers and countries may have
 more words around them: words for the type (`work email`, `Phone - Mobile`, `Billing Country`), and words for an
-address, a number or a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs.md prints the lists.
+address, a number or a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs-columns.md prints the lists.
 
 A column name may combine two names of the same kind (`Celular/WhatsApp`, `Google Advertising ID (GAID)`).
 

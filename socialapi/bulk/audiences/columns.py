@@ -41,6 +41,7 @@ from socialapi.models.audiences import (
     IdentifierKind,
     Operation,
 )
+from socialapi.models.spelling import near_name
 from socialapi.models.validation import Faults
 from socialapi.reports import HOLDS_IDENTIFIERS, RowIssue
 
@@ -78,7 +79,7 @@ _is_of_other: Final = re.compile(
 def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
     """Returns the warning that an ignored column seems to contain identifiers, with advice on how to have it read."""
     reads = "reads them as those of e-mail addresses" if what == _DIGESTS else "reads it"
-    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) {reads}'
+    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": {quoted(name)}}} {reads}'
 
 
 def is_personal(text: str) -> bool:
@@ -210,9 +211,11 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         for kind, names in (mapping or {}).items():
             with faults:
                 if kind not in taken and kind not in others:
+                    meant = near_name(str(kind), (*taken, *others))
+                    hint = f"; did you mean {meant}?" if meant else ""
                     raise InvalidInput(
-                        f"{quoted(kind)} is not a kind of identifier accepted here; the kinds are: "
-                        f"{', '.join((*taken, *others))} (give a column as kind and name, not as name and kind)"
+                        f"{quoted(kind)} is not a kind of identifier accepted here{hint} (give a column as kind and name, not as "
+                        f"name and kind; the kinds are: {', '.join((*taken, *others))})"
                     )
                 given[kind] = names_given(names)
                 if kind in OVERRIDES and len(given[kind]) > 1:
@@ -355,7 +358,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         )
         raise InvalidInput(
             f"no column of identifiers was found; there are: {printable_names(names)}. Name the column with "
-            'columns={"email": "<column>"} or --column email=<column>; '
+            f'columns={{"email": "<column>"}}; '
             f"the kinds are: {', '.join(self.kinds)}{hint}"
             + (f". If line {line} is data, {_no_header('handle')}" if line else "")
         )
@@ -420,6 +423,6 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
 
 def _no_header(kind: str, column: int = 1) -> str:
     return (
-        f'for a file without column names, give header=False and columns={{"{kind}": {column}}}, or '
-        f"--no-header --column {kind}={column}; if a line does name them, give header_line or --header-line"
+        f'give header=False and columns={{"{kind}": {column}}} for a file without column names; if a line does name them, '
+        "give its number as header_line=…"
     )

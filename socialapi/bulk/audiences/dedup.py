@@ -64,8 +64,10 @@ class RecentIdentifiers:
         self._remembered = remembered
         self._young = _Window(IdentifierTable)
         self._old = _Window(IdentifierTable)
-        self._forgotten = _Window(IdentifierTable)
-        """Identifiers of unsettled batches that left the window. They make no duplicate, but conflicts wait."""
+        self._forgotten = list[_Window]()
+        """Identifiers of unsettled batches that left the window, the latest first. They make no duplicate, but
+        conflicts wait.
+        """
         self._moved: defaultdict[IdentifierKind, IdentifierTable[tuple[int, Batch]]] = defaultdict(IdentifierTable)
         """For each identifier that `place_new` has moved into the open batch: the number of the first row with it, and
         the batch before.
@@ -93,7 +95,8 @@ class RecentIdentifiers:
             found = set[int]()
             for kind in kinds:
                 several = tuple([values for other, values in block.columns if other == kind])
-                found.update(self._young[kind].repeated(several, (self._old[kind], self._forgotten[kind])))
+                others = (self._old[kind], *(window[kind] for window in self._forgotten))
+                found.update(self._young[kind].repeated(several, others))
             return Repeated(sorted(found))
         # As long as all rows have the same action, one new identifier makes a row new.
         left, known = None, set[int]()
@@ -138,7 +141,7 @@ class RecentIdentifiers:
         """Returns the batches, perhaps settled, with another operation on an identifier of the row, which waits."""
         conflicts = set[Batch]()
         for kind, value in row.identifiers:
-            for known in (self._recent(kind, value), self._forgotten[kind].get(value)):
+            for known in (self._recent(kind, value), *(window[kind].get(value) for window in self._forgotten)):
                 if known is not None:
                     # A batch with the same action may still wait for another batch, which this row must not overtake.
                     same = known.does(row.action)
@@ -149,7 +152,7 @@ class RecentIdentifiers:
         """Records that the row is in the batch, so that later conflicting rows wait for the batch."""
         shared = self._placement(row.action, batch)
         for kind, value in row.identifiers:
-            placement, before = shared, self._recent(kind, value) or self._forgotten[kind].get(value)
+            placement, before = shared, self._recent(kind, value) or self._left(kind, value)
             if before is not None and before.does(row.action):
                 if before.batches[-1] is batch:
                     placement = before
@@ -186,18 +189,32 @@ class RecentIdentifiers:
     def _recent(self, kind: IdentifierKind, value: str) -> _Placement | None:
         return self._young[kind].get(value) or self._old[kind].get(value)
 
+    def _left(self, kind: IdentifierKind, value: str) -> _Placement | None:
+        return next(filter(None, (window[kind].get(value) for window in self._forgotten)), None)
+
     def turn(self) -> bool:
         """Drops the old generation if the young one is full, and returns whether it did. Call it only between batches."""
         self._moved.clear()
         if sum(map(len, self._young.values())) < self._remembered:
             return False
-        forgotten = _Window(IdentifierTable)
-        for kind, table in (*self._forgotten.items(), *self._old.items()):
-            # If all batches are settled, which is the usual case, the identifiers need not be searched one by one.
-            if unsettled := {each for each in table.placements() if each.unsettled}:
-                forgotten[kind].take_over(table, unsettled)
-        self._forgotten, self._old, self._young = forgotten, self._young, _Window(IdentifierTable)
+        self._forgotten = [left for each in (self._old, *self._forgotten) if (left := _unsettled(each))]
+        self._old, self._young = self._young, _Window(IdentifierTable)
         return True
+
+
+def _unsettled(window: _Window) -> _Window:
+    """Returns the identifiers of unsettled batches. They are copied only where they are a part of a table: with
+    packing, hundreds of thousands are in flight.
+    """
+    left = _Window(IdentifierTable)
+    for kind, table in window.items():
+        placements = table.placements()
+        unsettled = {each for each in placements if each.unsettled}
+        if unsettled and len(unsettled) < len(placements):
+            left[kind].take_over(table, unsettled)
+        elif unsettled:
+            left[kind] = table
+    return left
 
 
 NumbersOf = Callable[[Sequence[int]], Awaitable[Mapping[int, int]]]

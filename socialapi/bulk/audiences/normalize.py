@@ -63,7 +63,7 @@ LONG_FLOAT: Final = (
 MAX_IDENTIFIER_CHARACTERS: Final = 1_000
 TOO_LONG: Final = f"has more than {MAX_IDENTIFIER_CHARACTERS:,} characters"
 NOT_TAKEN: Final = "is of a kind that is not accepted here"
-NOT_HASHED: Final = "is not a SHA-256 digest, but require_hashed (--require-hashed) accepts nothing else"
+NOT_HASHED: Final = "is not a SHA-256 digest, but require_hashed=True accepts nothing else"
 
 
 class Unusable(Exception):

@@ -36,7 +36,7 @@ SEVERAL: Final = "has more than one phone number"
 NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is unknown"
 FOREIGN: Final = (
     "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a column "
-    'country, or give phone_format="international" (--phone-format international)'
+    'country, or give phone_format="international"'
 )
 
 OLD_PREFIX: Final = "begins with 01, 044 or 045, which are no longer dialled in Mexico: write +52 and the ten digits"

@@ -3,7 +3,7 @@
 import datetime
 import functools
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations, compress, groupby
 from typing import Any, Final, Protocol, cast, get_args
@@ -16,10 +16,10 @@ from socialapi.bulk.audiences.cells import (
     SEPARATOR,
     UserBlock,
     When,
+    count_texts,
     countries_of,
     country_of,
     overrides_of,
-    steps_of,
     texts_in,
     texts_of_cells,
 )
@@ -36,7 +36,7 @@ from socialapi.bulk.audiences.normalize import (
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
-from socialapi.bulk.rows import Action, Column, RowBlock, Texts
+from socialapi.bulk.rows import Action, Column, RowBlock, Texts, Values
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     BEFORE_DEFAULT_EXPIRY,
@@ -65,8 +65,8 @@ NOT_PLAIN: Final = (
 _OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name in get_args(OperationType)}
 _ACTIONS_KEPT: Final = 4_096
 _COLUMNS_COMPARED: Final = 50
-_VALUES_AT_ONCE: Final = 10_000
-"""The most values of plain rows that are hashed at once."""
+_VALUES_AT_ONCE: Final = 5_000
+"""The most values of plain rows that are prepared at once."""
 
 Problem = tuple[str, str]
 """A field and a reason."""
@@ -86,11 +86,15 @@ class PreparedBlock:
     cleaned: list[RowIssue] = attrs.field(factory=list)
 
 
+_PAUSE: Final = PreparedBlock()
+"""Yielded where other tasks can run."""
+
+
 class Observer(Protocol):
     """Observes the values of a job while they are prepared."""
 
-    def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
-        """Called for each block with its columns; a value is None if it is not plain and `saw_value` follows."""
+    def saw_column(self, field: str, kind: IdentifierKind, cells: Sequence[Any], values: Values) -> None:
+        """Called for each column of a block; a value is None if it is not plain and `saw_value` follows."""
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
         """Called for each value that is not plain. `value` is empty and `remark` the reason if it is unusable."""
@@ -156,24 +160,26 @@ class Preparer:
         faults.refuse()
 
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
-        """Yields the prepared rows of a block, in parts that are each prepared quickly."""
+        """Yields the prepared rows of a block, in parts that are each prepared quickly. Some parts are empty."""
         rows = max(1, _VALUES_AT_ONCE // max(1, len(block.layout.identifiers)))
         for start in range(0, len(block), rows):
             yield from self._prepared(block.part(start, start + rows))
 
     def _prepared(self, block: UserBlock) -> Iterator[PreparedBlock]:
-        columns = self._hashed_columns(block)
-        undecided = sum(values.count(None) for _, values in columns)
+        columns = yield from self._hashed_columns(block)
+        identifiers = zip(block.layout.identifiers, columns, strict=True)
+        found = [(block.columns[at], values) for (at, _, _), (_, values) in identifiers]
+        undecided = sum(count_texts(cells[index]) for cells, values in found for index in values.undecided())
         if undecided <= ROWS_PER_STEP and not (block.layout.has_overrides or block.unreadable or block.ambiguous):
-            yield self._prepare(block, columns)
+            yield from self._prepare(block, columns)
             return
         start = 0
-        for step in steps_of(block):
-            stop = start + len(step)
-            yield self._prepare(step, [(kind, values[start:stop]) for kind, values in columns])
+        for stop in _ends_of_steps(len(block), found):
+            some = [(kind, values[start:stop]) for kind, values in columns]
+            yield from self._prepare(block.part(start, stop), some)
             start = stop
 
-    def _hashed_columns(self, block: UserBlock) -> list[Column]:
+    def _hashed_columns(self, block: UserBlock) -> Generator[PreparedBlock, None, list[Column]]:
         """Returns the identifier columns. Values that need a slower check are None."""
         columns = list[Column]()
         for at, field, kind in block.layout.identifiers:
@@ -186,9 +192,10 @@ class Preparer:
             else:
                 values = [None] * len(block)
                 columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))
+            yield _PAUSE
         return columns
 
-    def _prepare(self, block: UserBlock, columns: Sequence[Column]) -> PreparedBlock:
+    def _prepare(self, block: UserBlock, columns: Sequence[Column]) -> Iterator[PreparedBlock]:
         done = PreparedBlock()
         skipped: set[int] = set()
         shifted = {index: problem for index, problem in block.ambiguous.items() if problem.surplus}
@@ -196,22 +203,23 @@ class Preparer:
             done.rejects.append(RowIssue(block.first_number + index, "", problem.reason))
             skipped.add(index)
         actions = self._actions_of(block, done, skipped) if block.layout.has_overrides else None
-        self._normalize_undecided(block, columns, done)
+        yield from self._normalize_undecided(block, columns, done)
         if self.observer is not None:
-            self.observer.saw_columns(block, columns)
+            for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
+                self.observer.saw_column(field, kind, block.columns[at], values)
+                yield _PAUSE
         further: dict[tuple[int, int], list[str]] = {}
         for index in sorted(_slow_rows(columns, len(block)) - skipped):
-            if not self._complete(block, index, columns, further, done):
+            if not (yield from self._complete(block, index, columns, further, done)):
                 skipped.add(index)
-        all_columns = list[Column]()
+        all_columns, positions = list[Column](), sorted(further, reverse=True)
         for own, (kind, values) in enumerate(columns):  # keeps the order of a user's values
             all_columns.append((kind, values))
-            all_columns += [
-                (kind, type(values)(further[position])) for position in sorted(further) if position[0] == own
-            ]
+            while positions and positions[-1][0] == own:
+                all_columns.append((kind, type(values)(further[positions.pop()])))
         done.blocks = _row_blocks(block, all_columns, actions or self._default, skipped)
         done.rejects.sort(key=operator.attrgetter("row"))
-        return done
+        yield done
 
     def _actions_of(
         self, block: UserBlock, done: PreparedBlock, skipped: set[int]
@@ -227,7 +235,9 @@ class Preparer:
                 skipped.add(index)
         return decided
 
-    def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock) -> None:
+    def _normalize_undecided(
+        self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock
+    ) -> Iterator[PreparedBlock]:
         """Decides the undecided values whose cell is empty, or one text that is normalised without a remark."""
         for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
@@ -246,6 +256,7 @@ class Preparer:
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for position in several:
                     values[undecided[position]] = None
+                yield _PAUSE
             for index in _misquoted(block, at) if block.ambiguous else ():
                 values[index] = None
 
@@ -261,7 +272,7 @@ class Preparer:
         columns: Sequence[Column],
         further: dict[tuple[int, int], list[str]],
         done: PreparedBlock,
-    ) -> bool:
+    ) -> Generator[PreparedBlock, None, bool]:
         """Decides the remaining values of a row. Returns whether the row can be sent, and rejects it otherwise.
 
         The second and later values of a cell are put into additional columns in `further`. Their keys are the index
@@ -277,13 +288,15 @@ class Preparer:
                     self.observer.saw_value(field, kind, "", "", block.ambiguous[index].reason)
             elif several == [None]:
                 normalize = self._normalizer(block, index, field, kind)
-                several = self._values_of(block.columns[at][index], field, kind, normalize, problems, cleaned)
+                cell = block.columns[at][index]
+                several = yield from self._values_of(cell, field, kind, normalize, problems, cleaned)
             same_kind = found.setdefault(kind, set())
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
             same_kind.update(new)
             values[index] = new[0] if new else ""
             for position, value in enumerate(new[1:]):
                 further.setdefault((own, position), [""] * len(block))[index] = value
+        yield _PAUSE
         number = block.first_number + index
         if not any(found.values()):
             done.rejects.append(_issue(number, problems or (("", NO_IDENTIFIER),)))
@@ -300,7 +313,7 @@ class Preparer:
         normalize: Normalizer,
         problems: list[Problem],
         cleaned: list[Problem],
-    ) -> list[str | None]:
+    ) -> Generator[PreparedBlock, None, list[str | None]]:
         several = list[str | None]()
         for text, reason in texts_in(cell, field, kind):
             value, remark = ("", reason) if reason else _normalized(normalize, text)
@@ -309,6 +322,7 @@ class Preparer:
             several.append(value)
             if self.observer is not None:
                 self.observer.saw_value(field, kind, text, value, remark)
+            yield _PAUSE
         return several
 
     def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
@@ -333,6 +347,18 @@ class Preparer:
             format_timestamp(starts) if starts else None,
             format_timestamp(ends) if ends else self._expires_default,
         )
+
+
+def _ends_of_steps(size: int, columns: Sequence[tuple[Sequence[Any], Values]]) -> Iterator[int]:
+    """Yields the index after each of the steps of a block, which have few rows and few undecided texts."""
+    start = texts = 0
+    for index in range(size):
+        more = max(1, sum(count_texts(cells[index]) for cells, values in columns if values[index] is None))
+        if start < index and texts + more > ROWS_PER_STEP:
+            yield index
+            start, texts = index, 0
+        texts += more
+    yield size
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:

@@ -83,7 +83,7 @@ def is_value(text: str) -> bool:
 
 
 def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
-    """Returns the column names or numbers that a caller gave for a field, as strings."""
+    """Returns the column names or numbers that the caller passed for a field, as strings."""
     several = (names,) if isinstance(names, str | int) else names
     return tuple(str(each) for each in several if each != "")
 

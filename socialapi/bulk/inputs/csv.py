@@ -175,13 +175,11 @@ def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[An
     """
     if not selection.form.guesses and not all(text.startswith("#") or text.isspace() for text in above):
         raise InvalidInput(
-            f"line {line} seems to name the columns, but is not the first line: confirm it with header_line={line} or "
-            f"--header-line {line}"
+            f"line {line} seems to name the columns, but is not the first line: confirm it with header_line={line}"
         )
     if len(selection.remarks) < MAX_NAMES_KEPT:
         reason = (
-            f"line {line} names the columns; the lines above it are ignored (choose another line with header_line or "
-            "--header-line)"
+            f"line {line} names the columns; the lines above it are ignored (choose another line with header_line=…)"
         )
         selection.remarks.append(RowIssue(0, "", reason))
 
@@ -199,12 +197,12 @@ def _refuse_rows_of_other_columns(
         below = line + 1 + index
         advice = "add the missing names"
         if set(map(folded_name, names)) & set(map(folded_name, rows[0])) and not any(map(is_value, rows[0])):
-            advice = f"if line {below} names the columns, give header_line={below} or --header-line {below}"
+            advice = f"if line {below} names the columns, give header_line={below}"
         raise InvalidInput(f"line {line}: there {there_are}, and each row below has more cells: {advice}")
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
         raise InvalidInput(
             f"line {line} looks like data: in a column that is read, each row repeats the name. For a file without names, "
-            "give header=False or --no-header; if the line does name the columns, give header_line or --header-line"
+            "give header=False; if the line does name the columns, give header_line={line}"
         )
     for other in DELIMITERS if rows and width > 1 and all(len(each) == 1 for each in rows) else ():
         if all(each[0].count(other) == width - 1 for each in rows):
@@ -680,7 +678,7 @@ class _Lines:
             lines = self.take(1)
             self.number += 1
         if not lines or self.number > wanted or lines[0].isspace():
-            raise InvalidInput(f"line {wanted}, given by header_line or --header-line, is blank or missing")
+            raise InvalidInput(f"line {wanted}, given by header_line=…, is blank or missing")
         return lines[0]
 
     def head(self, text: str) -> list[str]:

@@ -45,7 +45,7 @@ MAX_TAG_BYTES: Final = 1_048_576
 MAX_DEPTH: Final = 100
 MAX_NAME_LENGTH: Final = 256
 MAX_NAMES_LENGTH: Final = 262_144
-"""The total length of the different names in a feed, since the parser keeps them in memory."""
+"""The greatest total length of the different names in a feed, which the parser keeps in memory."""
 READ_BYTES: Final = 65_536
 
 _ITEM_NAMES: Final = frozenset({"item", "entry", "product"})

@@ -489,7 +489,7 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
         file = attrs.evolve(file, content=BufferedReader(_FromUtf16(file.content), BUFFER_BYTES))
     read, form = _format_of(file, selection), selection.form
     if form.layout is None and read is not read_csv and (form.header_line is not None or not form.header):
-        raise InvalidInput("header and header_line (--no-header, --header-line) work only for CSV and TSV files")
+        raise InvalidInput("header=False and header_line=… work only for CSV and TSV files")
     plain = read.func if isinstance(read, functools.partial) else read
     facts: dict[str, Any] = {"format": NAMES[plain], "encoding": None}
     if plain is not read_parquet:

@@ -98,7 +98,7 @@ class FileLayout(FrozenRecord):
 
     @property
     def header(self) -> bool:
-        """False for a CSV file that does not name its columns."""
+        """Whether the CSV file has a line that names its columns."""
         return self.format != "csv" or self.header_line is not None
 
     @property

@@ -1,4 +1,4 @@
-"""Lists the placeholders for a missing value, which are never hashed or sent; docs/inputs.md prints them."""
+"""Lists the placeholders for a missing value, which are never hashed or sent; docs/inputs-values.md prints them."""
 
 import functools
 import hashlib

@@ -21,10 +21,7 @@ _DIGEST_BYTES: Final = 32
 _MAX_DECIMALS: Final = 1_000
 """The most decimal places that are checked: a million of them take as long as reading a file."""
 NOT_TEXT: Final = "is neither text nor a whole number"
-NESTED: Final = (
-    'holds an object: give the path of the value in it, as in columns={"<field>": "<column>.value"} or '
-    "--column <field>=<column>.value"
-)
+NESTED: Final = 'holds an object: give the path of the value in it, as in columns={"<field>": "<column>.value"}'
 INFINITE: Final = "is not a finite number"
 INEXACT: Final = (
     "is a floating-point number so large that digits were lost before it was read: export the column as text"

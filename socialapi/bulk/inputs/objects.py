@@ -211,9 +211,8 @@ def advice_on_paths(objects: Iterable[Any], selection: Selection[Any]) -> Iterat
         known = (path for each in objects for path in _paths_in(each) if selection.knows_any((_last(path),)))
         if (path := next(known, None)) is None:
             raise
-        advice = (
-            f"; for a value in a nested object, give its path, as in --column {selection.role_of(_last(path))}={path}"
-        )
+        named = f'columns={{"{selection.role_of(_last(path))}": "{path}"}}'
+        advice = f"; for a value in a nested object, give its path, as in {named}"
         raise InvalidInput(error.message + advice) from None
 
 

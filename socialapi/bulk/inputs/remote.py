@@ -18,7 +18,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, cast
 from urllib.parse import quote
 
-import aiohttp
 import attrs
 from yarl import URL
 
@@ -27,11 +26,11 @@ from socialapi.bulk.inputs.reader import FileVersion
 from socialapi.errors import InvalidInput, SocialApiError
 from socialapi.internal.secret import hidden
 from socialapi.session.network import Certificates, Network
-from socialapi.session.transport import not_sent_reason
 from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.retry import Failure, RetryPolicy, Wait, decide, failure_of_status
 
 if TYPE_CHECKING:
+    import aiohttp
     from _typeshed import WriteableBuffer
 
 SCHEMES: Final = ("https", "s3", "gs", "abfs", "memory")
@@ -49,7 +48,7 @@ _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "created")
 _PRINTABLE: Final = "".join(map(chr, range(33, 127)))
 _UNPACKED_HERE: Final = ("", "identity", "gzip", "x-gzip")
 _NO_CREDENTIALS: Final = (
-    "no credentials of the store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+    "no credentials for the object store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 )
 _CHANGED: Final = "it has changed since the job looked at it: start the job again"
 
@@ -101,7 +100,7 @@ class Store(Protocol):
 
 
 class RemoteFile(io.RawIOBase):
-    """A file at an address, read at once or in ranges. Raises InvalidInput if it changes or ends early."""
+    """A file at a URL, read in one request or in ranges. Raises InvalidInput if it changes or ends early."""
 
     def __init__(self, store: Store, version: FileVersion) -> None:
         self._store = store
@@ -305,13 +304,15 @@ def _explained(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
         )
         if not isinstance(decision, Wait):
             break
-        logger.info("reading a file: %s, repeating in %.1f s", says, decision.seconds)
+        logger.info("reading a file: %s, retrying in %.1f s", says, decision.seconds)
         _sleep(decision.seconds)
         waited += decision.seconds
     raise InvalidInput(says)
 
 
 def _failure_of(problem: Exception) -> Failure:
+    import aiohttp
+
     if isinstance(problem, _Unavailable):
         return problem.failure
     transient = (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError)
@@ -321,6 +322,10 @@ def _failure_of(problem: Exception) -> Failure:
 
 def _says(problem: Exception) -> str:
     """Returns why a file cannot be read, without its address."""
+    import aiohttp
+
+    from socialapi.session.transport import not_sent_reason
+
     kind = type(problem).__name__
     says = _NO_CREDENTIALS if kind == "NoCredentialsError" else f"the store cannot be read ({kind})"
     match problem:
@@ -394,7 +399,9 @@ class _Website:
             raise InvalidInput(fault)
         return _Reply(reply, self._run)
 
-    async def _request(self, headers: Mapping[str, str]) -> aiohttp.ClientResponse:
+    async def _request(self, headers: Mapping[str, str]) -> "aiohttp.ClientResponse":
+        import aiohttp
+
         if self._session is None:
             self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)
         timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=READ_SECONDS)
@@ -429,7 +436,7 @@ def _url(address: str) -> URL:
     return URL(quote(address, safe=_PRINTABLE), encoded=True)
 
 
-def _version_of(reply: aiohttp.ClientResponse) -> FileVersion:
+def _version_of(reply: "aiohttp.ClientResponse") -> FileVersion:
     """Returns the version of the whole file according to the headers of a reply to any range."""
     total = reply.headers.get("Content-Range", "").rpartition("/")[2]
     size = int(total) if total.isdigit() else reply.content_length if reply.status == 200 else None
@@ -439,7 +446,7 @@ def _version_of(reply: aiohttp.ClientResponse) -> FileVersion:
     return FileVersion(size, etag if is_strong else None, changed_at)
 
 
-def _why_not_read(reply: aiohttp.ClientResponse, version: FileVersion, asked: str | None) -> str | None:
+def _why_not_read(reply: "aiohttp.ClientResponse", version: FileVersion, asked: str | None) -> str | None:
     """Returns why a reply cannot be used for the range `asked`, or for the whole file if that is None; None if it can."""
     if reply.status == 412 or (reply.status in (200, 206) and _is_other(_version_of(reply), version)):
         return _CHANGED
@@ -476,7 +483,7 @@ def _refused(status: int) -> str:
 class _Reply:
     """The body of the reply of a web server."""
 
-    reply: aiohttp.ClientResponse
+    reply: "aiohttp.ClientResponse"
     run: Callable[[Callable[[], Awaitable[bytes]]], bytes]
 
     @property

@@ -63,7 +63,7 @@ def _known(plain: Iterable[str]) -> dict[str, Known]:
 
 _DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
 _PHONE_DIGESTS: Final = _known(_PHONES)
-WELL_KNOWN: Final = frozenset(_DIGESTS)
+WELL_KNOWN: Final = frozenset(_DIGESTS | _PHONE_DIGESTS)
 """The digests of empty texts and of placeholders of any kind."""
 
 
@@ -132,6 +132,16 @@ async def linted(
     written = {name: getattr(options, name) for name in ("default_region", "phone_format") if hasattr(options, name)}
     write_layout_of(selection, write_layout, **written)
     return linter.report()
+
+
+def is_ordinary_number(text: str) -> bool:
+    """Returns whether a text is only digits, perhaps after a plus, and ends as no placeholder and no digest does."""
+    return (
+        text[-1:] != text[-2:-1]
+        and text[-2:] not in ("89", "90")
+        and len(text) < _LONGEST_PHONE
+        and text.removeprefix("+").isdecimal()
+    )
 
 
 _MUCH: Final = 0.25

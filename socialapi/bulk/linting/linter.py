@@ -9,7 +9,6 @@ from typing import Any, Final
 import attrs
 
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.cleanup import DIGEST_LENGTHS, digest_in, why_no_digest
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
@@ -25,12 +24,13 @@ from socialapi.bulk.linting.findings import (
     WORDS,
     count_reason,
     findings_of,
+    is_ordinary_number,
     is_placeholder,
     known_as,
     linted,
     remarks_of,
 )
-from socialapi.bulk.rows import Column
+from socialapi.bulk.rows import Values
 from socialapi.models.audiences import IDENTIFIER_KINDS, NO_IDENTIFIER, IdentifierKind
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import (
@@ -171,22 +171,25 @@ class Linter:
         if not issue.field and issue.reason != NO_IDENTIFIER:
             count_reason(self._broken_rows, issue.reason)
 
-    def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
-        """Counts the plain values of a block, and examines unusual ones."""
-        for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
-            plain = len(block) - len(values.gaps())
-            if not plain:
-                continue
-            counts, column = self._kinds[kind], self._column(field, kind)
-            counts.present += plain
-            counts.usable += plain
-            column.present += plain
-            is_phone = kind == "phone_number"
-            for cell, value in zip(block.columns[at], values, strict=True):
-                if value:
-                    text = cell.strip() if isinstance(cell, str) else next(text for text, _ in texts_of(cell))
-                    if is_phone or len(text) in DIGEST_LENGTHS or value in WELL_KNOWN or text.lower() in WORDS:
-                        self._look_closer(kind, text, value, "", column)
+    def saw_column(self, field: str, kind: IdentifierKind, cells: Sequence[Any], values: Values) -> None:
+        """Counts the plain values of a column, and examines unusual ones."""
+        plain = len(cells) - len(values.gaps())
+        if not plain:
+            return
+        counts, column = self._kinds[kind], self._column(field, kind)
+        counts.present += plain
+        counts.usable += plain
+        column.present += plain
+        is_phone, without_code = kind == "phone_number", 0
+        for cell, value in zip(cells, values, strict=True):
+            if value:
+                text = cell.strip() if isinstance(cell, str) else next(text for text, _ in texts_of(cell))
+                if is_phone and value not in WELL_KNOWN and is_ordinary_number(text):
+                    without_code += text[0] != "+"
+                elif is_phone or len(text) in DIGEST_LENGTHS or value in WELL_KNOWN or text.lower() in WORDS:
+                    self._look_closer(kind, text, value, "", column)
+        counts.no_country_code += without_code
+        counts.by_region += without_code
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
         """Counts a value that is not plain, and the problem with it."""

@@ -82,7 +82,7 @@ class ProductBatcher:
         await self._release()
 
     def _has_to_wait(self, row: ProductRow) -> bool:
-        product_id, group = row.id, row.group
+        product_id, group = row.shape["id"], row.shape.get("item_group_id")  # as the properties, without a call each
         if product_id in self._open.ids or product_id in self._live_ids or product_id in self._held_ids:
             return True
         return group is not None and (group in self._live_groups or group in self._held_groups)
@@ -135,15 +135,16 @@ class RepeatedIds:
 
     def note(self, row: ProductRow) -> None:
         """Notes the id of the next valid product, and sets `row.is_repeated`."""
-        row.is_repeated = bool(self._young.get(row.id) or self._old.get(row.id))
-        self._young.put(row.id, True)
+        product_id = row.shape["id"]
+        row.is_repeated = bool(self._young.get(product_id) or self._old.get(product_id))
+        self._young.put(product_id, True)
         if len(self._young) >= REMEMBERED_IDS:
             self._young, self._old = IdentifierTable(), self._young
         if row.is_repeated:
             self._count += 1
             self._first_row = self._first_row or row.number
             if len(self._first_ids) <= IDS_SHOWN:
-                self._first_ids[row.id] = None
+                self._first_ids[product_id] = None
 
     def warning(self) -> RowIssue | None:
         """Returns one warning about all repeated ids; None if no id was repeated."""

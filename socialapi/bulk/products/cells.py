@@ -4,6 +4,7 @@ import functools
 import re
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import Any, Final, Literal
 
@@ -68,10 +69,15 @@ def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
     for field, value in block.layout.constants:
         reading.fill(field, value)
     shown = block.layout.shown
-    written = None if shown is None else list(map(list, zip(*(block.columns[at] for at in shown), strict=True)))
+    written = (
+        (None,) * len(block) if shown is None else map(list, zip(*(block.columns[at] for at in shown), strict=True))
+    )
+    shapes, unusual, first = reading.shapes(), reading.unusual, block.first_number
     return [
-        reading.row(index, shape, None if written is None else written[index])
-        for index, shape in enumerate(reading.shapes())
+        reading.row(index, shape, values)
+        if index in unusual
+        else ProductRow(first + index, shape, values=values, keeps_field_rules=True)
+        for index, (shape, values) in enumerate(zip(shapes, written, strict=True))
     ]
 
 
@@ -161,6 +167,12 @@ class _Reading:
             {name: value for name, value in zip(names, row, strict=True) if value.__class__ is not str or value}
             for row in rows
         )
+
+    @property
+    def unusual(self) -> AbstractSet[int]:
+        """The rows with more to say than their values. Most feeds have few."""
+        of_block = (self._block.unreadable, self._block.ambiguous)
+        return self._unchecked.union(*of_block, self._problems, self._warnings, self._converted)
 
     def row(self, index: int, shape: dict[str, Any], values: list[Any] | None) -> ProductRow:
         """Returns a product with its problem, warnings and other remarks."""
@@ -298,11 +310,12 @@ def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -
 
 def _texts(field: str, cells: Sequence[Any]) -> _Column:
     unusual = set[int]()
-    if set(map(type, cells)) != {str}:
+    try:
+        texts = list(map(str.strip, cells))
+    except TypeError:  # not all of them are texts
         found = [_text_of(field, cell) for cell in cells]
         unusual.update(index for index, text in enumerate(found) if text is None)
-        cells = [text or "" for text in found]
-    texts = list(map(str.strip, cells))
+        texts = [(text or "").strip() for text in found]
     different = set(texts)
     if "" in different:
         different.discard("")

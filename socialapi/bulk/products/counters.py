@@ -61,8 +61,8 @@ class ProductCounters(RowCounters):
             self._count(outcome.outcome, [row])
 
     def _count(self, name: str, rows: Sequence[ProductRow]) -> None:
-        self.accept(sorted(row.number for row in rows), name)
-        self.repeated += sum(row.is_repeated for row in rows)
+        self.accept(sorted([row.number for row in rows]), name)
+        self.repeated += sum([row.is_repeated for row in rows])
         setattr(self, name, getattr(self, name) + len(rows))
 
     def skip(self, rows: Sequence[ProductRow]) -> None:

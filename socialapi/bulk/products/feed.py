@@ -159,7 +159,8 @@ class ProductColumns(FoundColumns):
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns objects of Google's Merchant API with their attributes as members."""
-        if not any("offerId" in item for item in objects if isinstance(item, Mapping)):
+        # The test for the abstract class is slow.
+        if not any("offerId" in item for item in objects if item.__class__ is dict or isinstance(item, Mapping)):
             return objects
         return [_with_attributes(item) if isinstance(item, Mapping) else item for item in objects]
 
@@ -327,12 +328,12 @@ def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | N
     hint = f"{close} (columns: {', '.join(shown_name(name)[:40] for name in names[:40])})"
     if " " in missing[0]:
         return hint
-    hint += f'; say which column it is with columns={{"{missing[0]}": "<column>"}} or --column {missing[0]}=<column>'
+    hint += f'; say which column it is with columns={{"{missing[0]}": "<column>"}}'
     constant = next((field for field in missing if field in _OFTEN_CONSTANT), None)
     if constant is None:
         return hint
     value = _OFTEN_CONSTANT[constant]
-    return f'{hint}; if it is the same for all products, constants={{"{constant}": "{value}"}} or --set "{constant}={value}"'
+    return f'{hint}; if it is the same for all products, constants={{"{constant}": "{value}"}}'
 
 
 def _own_columns(names: Sequence[str]) -> int:

@@ -118,7 +118,7 @@ class UpsertOptions(JobOptions):
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""
         if self.delete_vanished and self.digests is None:
-            yield invalid("delete_vanished", "needs digests, which record the products of earlier loads")
+            yield invalid("delete_vanished", "needs digests=…, which records the products of earlier loads")
         if not 0 < self.max_vanished_share <= 1:
             yield invalid("max_vanished_share", "must be a number above 0 and at most 1")
         if self.flush_after_seconds and self.judges_whole_input:
@@ -254,7 +254,7 @@ class ProductStage:
         resumed: list[tuple[ProductRow, Outcome]] = []
         for row in rows:
             problem = judge(row, now)
-            outcome = recalled(row, known, is_good=problem is None)
+            outcome = recalled(row, known, is_good=problem is None) if known else None
             if problem is None:
                 self._repeated_ids.note(row)
             if problem is None and row.warnings:

@@ -94,8 +94,8 @@ class ProductBatch:
     def add(self, row: ProductRow) -> int:
         """Adds a product whose id is not in the batch yet. Returns the new number of products."""
         self.rows.append(row)
-        self.ids.add(row.id)
-        if (group := row.group) is not None:
+        self.ids.add(row.shape["id"])
+        if (group := row.shape.get("item_group_id")) is not None:
             self.groups.add(group)
         self.size_bytes += len(row.json) + 1
         return len(self.rows)

@@ -48,7 +48,7 @@ class ProductSender:
         """
         if self.journal is not None:
             await self.journal.begin(batch)
-        waiting = {row.id: row for row in batch.rows}
+        waiting: dict[str, ProductRow] = {row.shape["id"]: row for row in batch.rows}
         started, fruitless = self.session.clock.monotonic(), 0
         self.counters.sent_first += 1
         while waiting:
@@ -60,14 +60,17 @@ class ProductSender:
             if answered:
                 await self._keep(batch, answered, is_settled=not waiting)
                 warnings, refused = list[RowIssue](), list[Refused]()
+                taken: dict[str, list[ProductRow]] = {status: [] for status in COUNTED}
                 for row, result in answered:
                     if result.warnings:
                         warnings += [RowIssue(row.number, *said(each), row.known_id) for each in result.warnings]
-                    if result.status not in COUNTED:
+                    if (rows := taken.get(result.status or "")) is not None:
+                        rows.append(row)
+                    else:
                         refused.append((row, *reason_of(result)))
                 self.counters.warn(warnings)
-                for status in COUNTED:
-                    self.counters.took(status, [row for row, result in answered if result.status == status])
+                for status, rows in taken.items():
+                    self.counters.took(status, rows)
                 self.counters.refuse(refused)
             fruitless = 0 if answered else fruitless + 1
             elapsed_seconds = self.session.clock.monotonic() - started

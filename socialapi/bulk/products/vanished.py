@@ -76,7 +76,7 @@ class VanishedProducts:
         if new > max_share * known:
             raise LimitExceeded(
                 f"{new:,} of {known:,} products are not in the feed, more than the share of {max_share:.0%} that may "
-                "be deleted (max_vanished_share, --max-vanished-share): is the feed complete? Nothing was deleted"
+                f"be deleted (max_vanished_share={max_share:g}): is the feed complete? Nothing was deleted"
             )
 
     async def delete(self) -> None:

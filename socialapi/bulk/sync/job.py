@@ -346,8 +346,8 @@ class SyncJob:
             )
             raise LimitExceeded(
                 f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are missing from the input, which is "
-                f"{share:.1%}, but only {most:.1%} may be removed: is the input complete? If so, give max_removal_share=1.0 "
-                f"(--max-removal-share 1.0){why_others}"
+                f"{share:.1%}, but only {most:.1%} may be removed: is the input complete? If so, give "
+                f"max_removal_share=1.0{why_others}"
             )
         unusable = self._reading.unusable
         if unusable and min(1.0, (found.removals + unusable) / found.known) > most:

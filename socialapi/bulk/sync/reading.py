@@ -27,7 +27,7 @@ from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
 from socialapi.models.validation import Faults, invalid, parse_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.reports import NULL_WORD, UploadReport
+from socialapi.reports import DEFAULT_REMOVAL_SHARE, NULL_WORD, UploadReport
 from socialapi.session.session import Session
 
 ROWS_AT_ONCE: Final = 2_500
@@ -36,9 +36,6 @@ NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot h
 
 
 EXPIRIES_KEPT: Final = 4_096
-
-
-DEFAULT_REMOVAL_SHARE: Final = 0.1
 
 
 @attrs.frozen(kw_only=True)
@@ -214,6 +211,5 @@ def _refuse_operations(block: UserBlock) -> None:
         if operation_type is not None:
             raise InvalidInput(
                 f"row {number} has an operation_type, but a sync has no operations: it adds every person in the input and "
-                'removes all others. Omit it, ignore the column with columns={"operation_type": ""} or --column '
-                "operation_type=, or use upload"
+                'removes all others. Omit it, ignore the column with columns={"operation_type": ""}, or use upload'
             )

@@ -99,7 +99,7 @@ class Checksum:
         self._sum = 0
 
     def add(self, contents: Iterable[bytes]) -> None:
-        """Adds things, which must not have been added before."""
+        """Adds ids, none of which may have been added before."""
         for content in contents:
             self.count += 1
             self._sum ^= int.from_bytes(hashlib.sha256(content).digest()[:8])

@@ -1,4 +1,4 @@
-"""Handlers for line items: changes with all their rules, deletion, and targeting."""
+"""Handlers for line items: creation and updates with their rules, deletion, and targeting."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -76,7 +76,7 @@ def _change(call: Call, line_item: Record, changes: dict[str, Any]) -> None:
 
 
 def _stored(name: str, value: Any) -> Any:
-    """Returns a value as it is stored: times as the service writes them, and lists as lists, even if cleared."""
+    """Returns a value in its stored form: times in the format of the service, and a cleared list as an empty one."""
     if name in _TIMES and value is not None:
         return timestamp(epoch_of(value))
     return list(value or ()) if name == "categories" else value

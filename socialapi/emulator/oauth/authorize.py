@@ -170,7 +170,7 @@ def shows_pages(function: Callable[[Call], Awaitable[Answer]]) -> Handler:
 @serves(routes.AUTHORIZE, caller=named_app)
 @shows_pages
 async def authorize(call: Call) -> Answer:
-    """Returns the page on which the user decides, every time."""
+    """Returns the consent page, even to a user who has already approved the app."""
     query = read_query(call)
     return consent_page(call, _question(call, query, _open_token(call, query["oauth_token"])))
 

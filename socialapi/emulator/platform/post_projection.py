@@ -29,7 +29,7 @@ def public_metrics(state: State, user: User) -> dict[str, int]:
 def not_authorized(
     problem_base_url: str, parameter: str, value: str, kind: str, *, section: str = "data"
 ) -> dict[str, Any]:
-    """Returns the problem, to be listed next to data, of something protected."""
+    """Returns the `not-authorized` problem of a protected resource, to be listed in `errors` next to the data."""
     return problem(
         problem_base_url,
         "not-authorized-for-resource",

@@ -187,7 +187,7 @@ def test_the_window_stays_bounded_however_many_identifiers_come() -> None:
         settled(current)
         recent.turn()
         assert size(recent._young, recent._old) <= 202
-    assert not size(recent._forgotten)
+    assert not recent._forgotten
 
 
 def test_more_unsettled_identifiers_than_are_remembered_do_not_make_every_row_slow() -> None:
@@ -197,7 +197,7 @@ def test_more_unsettled_identifiers_than_are_remembered_do_not_make_every_row_sl
         recent.place(row(UPDATE, f"person {number}"), only)
         recent.turn()
     assert time.process_time() - started < 5  # a fraction of a second; minutes if every row turned the generations
-    assert size(recent._young, recent._old, recent._forgotten) == 50_000
+    assert size(recent._young, recent._old, *recent._forgotten) == 50_000
 
 
 def test_rows_with_several_identifiers_of_a_kind_are_compared_in_their_order() -> None:
@@ -265,7 +265,7 @@ def recently_known_to(recent: RecentIdentifiers, rows: list[Row]) -> set[Identif
 
 
 def known_to(recent: RecentIdentifiers, rows: list[Row]) -> set[Identifier]:
-    windows = (recent._young, recent._old, recent._forgotten)
+    windows = (recent._young, recent._old, *recent._forgotten)
     asked = {each for row in rows for each in row.identifiers}
     return {(kind, value) for kind, value in asked if any(window[kind].get(value) for window in windows)}
 

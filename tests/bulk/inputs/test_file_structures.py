@@ -22,6 +22,7 @@ from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from socialapi.reports import RowIssue
+from tests.bulk.blocks import prepared_of
 from tests.bulk.products.model_catalog import product
 from tests.bulk.written_tables import WRITERS, damaged, table, wrong_of, wrong_of_damaged
 
@@ -260,7 +261,7 @@ async def test_comments_above_the_names_are_skipped(form: TableForm) -> None:
     found = await reading(f"{GOOGLE}{names}\n{ANN},ann,1,,,\n{BOB},bob,2,{CYD},+14155550132,\n", form=form)
     assert (found.rows, found.lines) == ([[ANN], [BOB, CYD, "+14155550132"]], [31, 32])
     assert found.remarks == [
-        "line 30 names the columns; the lines above it are ignored (choose another line with header_line or --header-line)"
+        "line 30 names the columns; the lines above it are ignored (choose another line with header_line=…)"
     ]
 
 
@@ -281,9 +282,7 @@ async def test_names_below_a_title_are_found_and_the_report_says_so() -> None:
 async def test_what_deletes_does_not_guess_where_the_names_are() -> None:
     found = await reading(f"{TITLED}{ANN},+14155550132,Ann\n", form=NO_GUESS)
     assert found.rows == []
-    assert found.error == (
-        "line 4 seems to name the columns, but is not the first line: confirm it with header_line=4 or --header-line 4"
-    )
+    assert found.error == ("line 4 seems to name the columns, but is not the first line: confirm it with header_line=4")
     found = await reading(f"{TITLED}{ANN},+14155550132,Ann\n", form=TableForm(header_line=4, guesses=False))
     assert (found.rows, found.remarks) == ([[ANN, "+14155550132"]], [])
 
@@ -291,7 +290,7 @@ async def test_what_deletes_does_not_guess_where_the_names_are() -> None:
 @pytest.mark.parametrize("line", [3, 7])
 async def test_a_line_of_names_that_is_not_there_is_refused(line: int) -> None:
     found = await reading("a\n\n\nemail\n", form=TableForm(header_line=line))
-    assert found.error == f"line {line}, given by header_line or --header-line, is blank or missing"
+    assert found.error == f"line {line}, given by header_line=…, is blank or missing"
 
 
 @pytest.mark.parametrize("options", [{"header": False, "header_line": 1}, {"header_line": 0}])
@@ -311,11 +310,11 @@ async def test_names_are_for_tables_alone() -> None:
 @pytest.mark.parametrize("first", ["jack_lee", "ann@example.com", "+14155550132"])
 async def test_a_list_without_names_never_loses_its_first_row(first: str) -> None:
     found = await reading(f"{first}\nann_lee\nbob_ray\n")
-    assert "--no-header" in found.error
+    assert "header=False" in found.error
     kind = "email" if "@" in first else "handle"
     found = await reading(f"{first}\nann_lee\nbob_ray\n", columns={kind: first})
     assert found.rows == []
-    assert "--no-header" in found.error
+    assert "header=False" in found.error
     assert first not in found.error
 
 
@@ -388,13 +387,13 @@ async def test_somebody_who_is_called_as_a_column_is_a_row() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "option"),
     [
-        (f"Mobile,{ANN}", f"Work,{BOB}", "email=2"),
-        ("+14155550132,Email", "+14155550133,Phone", "phone_number=1"),
-        ("Twitter,@ann_lee", "X,@bob_ray", "handle=2"),
-        ("Twitter,https://x.com/ann_lee", "X,https://x.com/bob_ray", "handle=2"),
-        (f"Email,{DIGEST.hex()}", f"Phone,{DIGEST.hex()}", "email=2"),
-        ("IDFA,5d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", "IDFA,6d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", "device_id=2"),
-        ("ann_lee,Twitter,2026", "bob_ray,Twitter,2026", "--no-header"),
+        (f"Mobile,{ANN}", f"Work,{BOB}", '"email": 2'),
+        ("+14155550132,Email", "+14155550133,Phone", '"phone_number": 1'),
+        ("Twitter,@ann_lee", "X,@bob_ray", '"handle": 2'),
+        ("Twitter,https://x.com/ann_lee", "X,https://x.com/bob_ray", '"handle": 2'),
+        (f"Email,{DIGEST.hex()}", f"Phone,{DIGEST.hex()}", '"email": 2'),
+        ("IDFA,5d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", "IDFA,6d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", '"device_id": 2'),
+        ("ann_lee,Twitter,2026", "bob_ray,Twitter,2026", "header=False"),
     ],
 )
 async def test_a_first_row_with_a_word_that_is_a_name_elsewhere_is_not_lost(
@@ -415,7 +414,7 @@ async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_
     text = "name,handle,x\nLee, Bob,bob_ray,1\nAnn,ann_lee,1\nCyd,cyd_lee\nLee, Bob,bob_ray,\n"
     async with open_records(io.BytesIO(text.encode()), IdentifierColumns.of(None, IDENTIFIER_KINDS)) as reader:
         (block,) = [each async for each in reader]
-    (prepared,) = Preparer(now=datetime.datetime.now(datetime.UTC)).prepare(block)
+    prepared = prepared_of(Preparer(now=datetime.datetime.now(datetime.UTC)), block)
     assert prepared.rejects == [
         RowIssue(row, "", "has 4 cells where there are 3 columns: quote cells that contain a delimiter")
         for row in (1, 4)
@@ -452,8 +451,7 @@ async def test_rows_with_another_delimiter_than_the_names_are_refused() -> None:
 async def test_a_title_that_is_a_name_is_no_line_of_names() -> None:
     found = await reading(f"Email\nName,Email\nAnn,{ANN}\nBob,{BOB}\n")
     assert found.error == (
-        "line 1: there is 1 name, and each row below has more cells: if line 2 names the columns, give "
-        "header_line=2 or --header-line 2"
+        "line 1: there is 1 name, and each row below has more cells: if line 2 names the columns, give header_line=2"
     )
 
 
@@ -544,7 +542,7 @@ async def test_an_error_says_how_to_name_what_is_within_objects() -> None:
     for content in (json.dumps({"results": NESTED}), NESTED):
         found = await reading(content, name="people.json")
         assert found.error.endswith(
-            "for a value in a nested object, give its path, as in --column email=properties.email"
+            'for a value in a nested object, give its path, as in columns={"email": "properties.email"}'
         )
 
 

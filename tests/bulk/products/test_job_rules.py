@@ -32,7 +32,7 @@ async def test_several_broken_rules_are_all_said() -> None:
     ((row, fields, reason, product_id),) = await refusals([{"id": "a", "title": "x" * 151, "condition": "shiny"}])
     assert (row, product_id) == (1, "a")
     assert fields == "description, availability, price, link, image_link, condition, title"
-    assert "title: must have at most 150 items or characters" in reason
+    assert "title: must have at most 150 characters" in reason
     assert "condition: must be one of new, used, refurbished" in reason
     assert "price: is required" in reason
 

@@ -164,7 +164,7 @@ async def test_more_than_the_share_are_not(path: Path) -> None:
     says, report = await stopped(service, numbered(89), path, delete_vanished=True)
     assert says.startswith(
         "the load stopped: 11 of 100 products are not in the feed, more than the share of 10% that may be deleted "
-        "(max_vanished_share, --max-vanished-share): is the feed complete? Nothing was deleted"
+        "(max_vanished_share=0.1): is the feed complete? Nothing was deleted"
     )
     assert (report.vanished, report.deleted, report.pending) == (11, 0, 0)
     assert len(service.products) == 100

@@ -38,8 +38,8 @@ async def test_names_are_found_however_feeds_write_them(tmp_path: Path) -> None:
             (
                 "line 1: there is no column description, availability, condition, link, image_link "
                 "(columns: sku, name, price); say which column it is with "
-                'columns={"description": "<column>"} or --column description=<column>; if it is the same for all '
-                'products, constants={"availability": "in stock"} or --set "availability=in stock"'
+                'columns={"description": "<column>"}; if it is the same for all products, '
+                'constants={"availability": "in stock"}'
             ),
         ),
         (
@@ -47,8 +47,8 @@ async def test_names_are_found_however_feeds_write_them(tmp_path: Path) -> None:
             (
                 "line 1: there is no column availability; avaliability might be meant for availability "
                 f"(columns: {HEADER.replace('availability', 'avaliability').replace(',', ', ')}); say which column it is "
-                'with columns={"availability": "<column>"} or --column availability=<column>; if it is the same for '
-                'all products, constants={"availability": "in stock"} or --set "availability=in stock"'
+                'with columns={"availability": "<column>"}; if it is the same for all products, '
+                'constants={"availability": "in stock"}'
             ),
         ),
         (

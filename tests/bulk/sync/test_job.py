@@ -209,7 +209,7 @@ async def test_too_many_removals_stop_it_before_anything_is_sent(
         await audience.sync(people(*"abcdefgh", "new"), snapshot=path)
     assert str(caught.value.__cause__) == (
         "2 of the 10 identifiers in the snapshot are missing from the input, which is 20.0%, but only 10.0% may be "
-        "removed: is the input complete? If so, give max_removal_share=1.0 (--max-removal-share 1.0)"
+        "removed: is the input complete? If so, give max_removal_share=1.0"
     )
     assert isinstance(caught.value.report, SyncReport)
     assert (caught.value.report.held_back, caught.value.report.pending, caught.value.report.unchanged) == (2, 1, 8)

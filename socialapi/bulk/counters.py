@@ -170,7 +170,7 @@ class RowCounters:
         self.warning_details.extend(self._placed(single[:room]))
 
     def _placed(self, issues: Sequence[RowIssue]) -> Sequence[RowIssue]:
-        """Adds its file and its row number in that file to each issue if the input has several files."""
+        """Returns the issues. If the input has several files, adds each issue's file and row number in that file."""
         if not issues or self.file_row_of(issues[0].row) is None:
             return issues
         file_rows = [self.file_row_of(issue.row) or (None, None) for issue in issues]

@@ -106,7 +106,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _is_flat(kind: Any) -> bool:
-    """Returns whether no cells share bytes: the size of an array is then the sum of its cells."""
+    """Returns whether cells never share bytes: an array is then as large as its cells together."""
     from pyarrow import types
 
     if types.is_struct(kind):

@@ -413,7 +413,6 @@ class _Table:
         raise error
 
     def _skip_blank_lines(self) -> None:
-        """Skips the blank lines before the next row."""
         self._blank_rows = 0
         if not self._waiting:
             skipped = self._source.skip_blank_lines(self._dialect.delimiter)
@@ -604,8 +603,8 @@ class _Columns(Generic[L]):
         return None
 
     def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
-        """Returns whether a row names columns: it has no value, fills a column that is read, and has at least two known
-        names that are not in the same columns of the row above. `read` are the normalised cells of the columns that
+        """Returns whether a row names columns: no cell is a value, a column that is read is filled, and at least two
+        known names are not in the same column of the row above. `read` are the normalised cells of the columns that
         are read.
         """
         if not any(read) or any(map(is_value, cells)):

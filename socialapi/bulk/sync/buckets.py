@@ -206,9 +206,9 @@ class BucketFile(ScratchFile):
         pieces = [head, *itertools.chain.from_iterable(zip(*columns, strict=True))]
         self._file.seek(self._size)
         self.write(b"".join(pieces))
-        self._note(head)
+        self._add_region(head)
 
-    def _note(self, head: bytes) -> None:
+    def _add_region(self, head: bytes) -> None:
         """Adds the region with this head after the earlier regions."""
         kind, has_expiries, expiry, *sizes = self._HEAD.unpack(head)
         starts = array("I", itertools.accumulate(sizes, initial=0))
@@ -219,7 +219,7 @@ class BucketFile(ScratchFile):
     def _find_regions(self) -> None:
         end = self._file.seek(0, os.SEEK_END)
         while self._size + self._HEAD.size <= end:
-            self._note(self._at(self._size, self._HEAD.size))
+            self._add_region(self._at(self._size, self._HEAD.size))
         if self._size != end:
             raise OSError(errno.EIO, "the file is incomplete")
 

@@ -199,7 +199,7 @@ class ReadingJob:
 
 
 def _epoch_seconds(expires_at: str | None, *, default: int) -> int:
-    """Returns when the service removes a row with this expiry, in epoch seconds; `default` without one."""
+    """Returns a row's expiry in epoch seconds, or `default` if the row has none."""
     expiry = parse_timestamp(expires_at) if expires_at else None
     return default if expiry is None else int(expiry.timestamp())
 

@@ -366,5 +366,5 @@ def _outcomes(connection: sqlite3.Connection, scratch: Scratch, announced: _Anno
 
 
 def _execute(connection: sqlite3.Connection, statement: str, *values: int) -> None:
-    """Executes the statement. Returns None and not the cursor, which must not leave its thread."""
+    """Executes the statement. Returns None, because the cursor must not leave its thread."""
     connection.execute(statement, values)

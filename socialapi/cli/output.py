@@ -55,7 +55,7 @@ _ALIASES: Final[Mapping[str, str]] = {
 """What commands call parameters of the library, where it is not their name."""
 _CALL: Final = re.compile(
     r"(?<![\w./'\"-])(?P<name>[a-z]+(?:_[a-z]+)*)="
-    r'(?:\{"(?P<key>[^"]*)": "?(?P<cell>[^"}]*)"?\}|"?(?P<value>[\w…]+(?:\.\d+)?)"?)'
+    r'(?:\{"(?P<key>[^"]*)": (?:"?(?P<cell>[^"}[]*)"?|\[(?P<cells>[^]]*)\])\}|"?(?P<value>[\w…]+(?:\.\d+)?)"?)'
 )
 """Matches an argument as programs pass it: `header_line=3`, or `columns={"email": "Contact"}`."""
 _PARAMETER: Final = re.compile(
@@ -112,8 +112,9 @@ def _option(found: re.Match[str]) -> str:
     if option is None:
         return found[0]
     if found["key"] is not None:
-        pair = f"{found['key']}={found['cell']}"
-        return f'{option} "{pair}"' if " " in pair else f"{option} {pair}"
+        cells = [found["cell"]] if found["cells"] is None else re.findall('"([^"]*)"', found["cells"])
+        pairs = [f"{found['key']}={cell}" for cell in cells]
+        return " ".join(f'{option} "{pair}"' if " " in pair else f"{option} {pair}" for pair in pairs)
     return option if value in (None, "…", "True", "False") else f"{option} {value}"
 
 

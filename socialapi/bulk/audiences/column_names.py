@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, OVERRIDES
+from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MOJIBAKE_MARK, OVERRIDES
 
 REGION: Final = "region"
 """The key for the country of a row in a mapping of columns, which is the region of the row's phone numbers."""
@@ -33,27 +33,27 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         email, e-mail, mail, additional email addresses, hs additional emails, courriel, mél, adresse électronique
         courrier électronique, adresse de messagerie, correo, correo electrónico, correo-e, dirección electrónica
         posta elettronica, indirizzo di posta, correio eletrónico, correio eletrônico, endereço eletrónico, endereço eletrônico
-        poczta elektroniczna, adres poczty elektronicznej, adres mailowy, メール, Eメール, 電子メール, em
+        poczta elektroniczna, adres poczty elektronicznej, adres mailowy, メール, Eメール, 電子メール, em, hem
     """),
     "device_id": _listed("""
-        device id, device identifier, mobile device id, idfa, gaid, aaid, adid, ifa, rdid, maid, madid, mobile ad id
+        device id, device identifier, mobile device id, mobile id, idfa, gaid, aaid, adid, ifa, rdid, maid, madid, mobile ad id
         mobile advertising id, mobile advertiser id, advertising id, advertising identifier, device advertising id
-        apple advertising id, google advertising id, android advertising id, android id, gps adid, google ad id
+        apple advertising id, apple advertising identifier, google advertising id, android advertising id, android id, android ad id, gps adid, google ad id
         google aid, apple idfa, ios idfa, idfa/gaid, gaid/idfa, idfa/aaid, aaid/idfa
     """),
     "handle": _listed("""
         handle, user handle, screen name, user screen name, twitter, twitter handle, twitter username
         twitter user name, twitter name, twitter screen name, twitter account, twitter profile, twitter url
-        twitter profile url, x handle, x username, x user name, x/twitter, twitter/x
+        twitter profile url, twitter link, x handle, x username, x user name, x account, x/twitter, twitter/x
         compte twitter, cuenta de twitter, usuario de twitter, conta do twitter, nome utente twitter
     """),
     "service_id": _listed("""
         service id, service user id, user service id, platform user id, user id on platform, user id on service
-        twitter id, twitter user id, x user id
+        twitter id, twitter user id, x user id, x id
     """),
     "phone_number": _listed("""
         phone, telephone, tel, ph, mobile, mobile phone, mobile telephone, mob, cell, cell phone, cellular, landline
-        msisdn, e164, sms number, whatsapp, urn tel, contact number, contact no, contact num
+        msisdn, e164, sms number, sms, whatsapp, urn tel, contact number, contact no, contact num
         Handy, Mobil, Mobiltelefon, Mobilfunk, Telefon, Fon, Rufnummer, Festnetz, Kontaktnummer
         téléphone, portable, fixe, ligne fixe, numéro de contact
         teléfono, telf, tfno, tlf, tlfno, móvil, celular, cel, fijo, fono, contacto telefónico, número de contacto
@@ -80,9 +80,9 @@ WHICH_ONE: Final = _listed("""
     primary, secondary, main, default, alternate, alternative, other, additional, preferred, mobile, cell, sms
     work, business, office, company, home, personal, private, billing, shipping, delivery, mailing, residential
     residence, contact, customer, client, user, member, subscriber, lead, buyer, person, my, your, account, guest
-    patient, student, employee, recipient, receipt, address, daytime, evening, car, normalized, normalised, raw
+    patient, student, employee, purchaser, attendee, ship, bill, recipient, receipt, address, daytime, evening, car, normalized, normalised, raw
     privat, private, privates, geschäfts, geschäftliche, geschäftliches, dienst, dienstliche, berufliche, weitere
-    weiteres, Haupt, zweite, Kunden, Firmen, Kontakt, Rechnungs, Liefer, Versand, Wohn, autre, otro, altro, outro, andere, mobiele
+    weiteres, Haupt, zweite, Kunden, Käufer, Ihre, votre, Firmen, Kontakt, Rechnungs, Liefer, Versand, Wohn, autre, otro, altro, outro, andere, mobiele
     vaste, inny
     PC, PC用, 携帯, 携帯用, 自宅, 勤務先, 会社, 連絡先, ご連絡先, 請求先, 配送先
 """)
@@ -90,9 +90,9 @@ WHICH_ONE: Final = _listed("""
 
 TYPES: Final = _listed("""
     primary, secondary, main, other, work, business, office, home, personal, private, mobile, landline, billing
-    shipping, residence, contact, normalized, normalised, lower, lowercase, required, optional, mandatory, raw
+    shipping, residence, contact, normalized, normalised, lower, lowercase, required, optional, mandatory, raw, text only, with country code
     privat, geschäftlich, dienstlich, Arbeit, beruflich, Büro, mobil, Kunde, Kontakt, Rechnung, Lieferung, Pflichtfeld, obligatoire, obligatorio
-    personnel, personnelle, perso, professionnel, professionnelle, pro, domicile, bureau, travail, client, principal, portable, fixe, facturation
+    personnel, personnelle, perso, professionnel, professionnelle, pro, domicile, bureau, travail, client, acheteur, principal, portable, fixe, facturation
     livraison, résidence
     particular, profesional, trabajo, casa, oficina, cliente, contacto, móvil, celular, fijo, facturación, envío
     residencia, personale, aziendale, lavoro, ufficio, principale, contatto, cellulare, fisso, fatturazione, spedizione
@@ -132,16 +132,18 @@ company, whether there is a number, how many there are, or the code of a mobile 
 _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
 # Address books add `value` to the name if another column has the type: `E-mail 1 - Value`.
 _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
-_FORM_AFTER: Final = re.compile("[0-9]*(?:sha256|hashed|hash|e164|value)+[0-9]*$")
-_CUSTOM_FIELD: Final = re.compile("__p?c$")
-"""The ending that Salesforce gives to the names of custom fields."""
+_FORM_AFTER: Final = re.compile("[0-9]{0,3}(?:sha256|hashed|hash|e164|value)+[0-9]{0,3}$")
+_CUSTOM_FIELD: Final = re.compile("__p?c$|:(?:string|text)$")
+"""The endings that Salesforce gives to custom fields, and typed exports to fields of text."""
 _DOMAIN: Final = "domain"
 """An ending that is never split into the words `do` and `main`."""
-_ALONE: Final = frozenset({"em", "cc"})
+_ALONE: Final = frozenset({"em", "hem", "cc", "sms"})
 """Names that are recognised only without a word or number before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that Unicode normalisation does not decompose, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
+_MAX_DIGITS: Final = 3
+"""The most digits of the number in a name: a phone number after a label has more."""
 _BETWEEN_NAMES: Final = re.compile("[/()]")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 _MOST_WORDS: Final = 4
@@ -163,7 +165,8 @@ def _detected_as(name: str) -> str:
         return ""
     by_name = _by_name()
     plain = _FORM_AFTER.sub("", _FORM_BEFORE.sub("", text))
-    stems = (text, plain, _DIGITS.sub("", plain))
+    has_number = sum(map(str.isdigit, plain)) <= _MAX_DIGITS
+    stems = (text, plain, _DIGITS.sub("", plain) if has_number else plain)
     forms = dict.fromkeys(form for stem in stems for form in (stem, stem.removesuffix("s"), stem.removesuffix("es")))
     for form in forms:
         if form in by_name and (form not in _ALONE or form in stems[:2]):
@@ -206,7 +209,7 @@ def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequenc
 
 def words_in(name: str) -> str:
     """Returns the words of a name, separated by blanks and without case, accents and punctuation."""
-    letters = unicodedata.normalize("NFKD", name.translate(_LETTERS))
+    letters = unicodedata.normalize("NFKD", name.removeprefix(MOJIBAKE_MARK).translate(_LETTERS))
     return _NO_WORD.sub(" ", "".join(each for each in letters if not unicodedata.combining(each)).casefold()).strip()
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Self
 
 import attrs
 
-from socialapi.bulk.audiences.cleanup import digest_in
+from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
 from socialapi.bulk.audiences.normalize import is_identifier
 from socialapi.bulk.inputs.columns import (
@@ -63,10 +63,14 @@ _looks_like_phone_number: Final = re.compile(
     r"(?:p:|tel:)?(?:(?:\+[1-9]|\(0?[1-9][0-9]{1,4}\) ?[0-9]|0[1-9][0-9]{1,4}[ /-][0-9])[0-9 ()/.-]{5,16}[0-9]"
     r"|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}|0[1-9](?:[ .-][0-9]{2}){4})"
 ).fullmatch
+_may_be_national_number: Final = re.compile("0[1-9][0-9]{8,9}|[2-9][0-9]{2}[2-9][0-9]{6}").fullmatch
+"""Matches digits that may be a national number, also that of an order: the name of the column decides."""
+_has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
 _DIGESTS: Final = "SHA-256 digests"
 _LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object]]]] = (
     ("email", "e-mail addresses", _looks_like_email),
     ("phone_number", "phone numbers", _looks_like_phone_number),
+    ("phone_number", "phone numbers", _may_be_national_number),
     ("email", _DIGESTS, digest_in),
 )
 """Tests for values that clearly look like identifiers: the kind, its name in messages, and the test."""
@@ -74,12 +78,27 @@ _is_of_other: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
 ).fullmatch
 """Matches the names of columns that only other networks accept as digests, such as names and cities."""
+_is_of_number: Final = re.compile(
+    r".*(?:id|no|nr|num|number|nummer|code|key|order|account|date|time|tin|ssn)s?"
+).fullmatch
+"""Matches the names of columns whose digits are hardly phone numbers."""
+_UNLESS_CALLED: Final[Mapping[Callable[[str], object], Callable[[str], object]]] = {
+    digest_in: _is_of_other,
+    _may_be_national_number: _is_of_number,
+}
 
 
-def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
-    """Returns the warning that an ignored column seems to contain identifiers, with advice on how to have it read."""
+def why_overlooked(name: str, kind: IdentifierKind, what: str, read: Sequence[str] = ()) -> str:
+    """Returns the warning that an ignored column seems to contain identifiers, with advice on how to have it read.
+
+    `read` are the columns that are read as the kind, which the advice has to name as well.
+    """
+    if not name.strip():
+        return f"{HOLDS_IDENTIFIERS} {what}: give it a name in the first line of the file"
     reads = "reads them as those of e-mail addresses" if what == _DIGESTS else "reads it"
-    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": {quoted(name)}}} {reads}'
+    names = [*read, name]
+    listed = ", ".join(map(quoted, names))
+    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": {f"[{listed}]" if read else listed}}} {reads}'
 
 
 def is_personal(text: str) -> bool:
@@ -245,7 +264,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         if line is not None and self.form == TableForm(guesses=self.form.guesses):
             # Raises InvalidInput if the names look like values, because the first row would be lost.
             given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
-            found = [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
+            found = [*_values_among(names)]
             is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
             if not found and (
                 any(looks_personal(name) for name, _ in given)
@@ -321,7 +340,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         numbers or digests, and for a single object whose arrays may be columns.
         """
         columns = tuple(columns)
-        found = self._find([name for name, _ in columns])
+        names = [name for name, _ in columns]
+        found = self._find(names)
         read = {at for key, positions in found.items() for at in positions if key != REGION}
         first = [cells[0] for at, (_, cells) in enumerate(columns) if at in read and len(cells) == 1]
         lengths = [len(cell) for cell in first if isinstance(cell, list | tuple)]
@@ -335,10 +355,12 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             texts = list(islice((text for text in filled if not is_null_word(text)), _VALUES_LOOKED_AT))
             for kind, what, looks in _LOOKS:
                 if kind in self.kinds and self.given.get(kind) != () and _nearly_all(looks, texts):
-                    if what == _DIGESTS and _is_of_other(folded(name)):
+                    is_of_other = _UNLESS_CALLED.get(looks)
+                    if is_of_other is not None and is_of_other(folded(name)):
                         continue
                     overlooked.add(shown_name(name))
-                    self.remarks.append(RowIssue(0, shown_name(name), why_overlooked(name, kind, what)))
+                    of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
+                    self.remarks.append(RowIssue(0, shown_name(name), why_overlooked(name, kind, what, of_kind)))
                     break
 
     def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:
@@ -346,9 +368,11 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         if found_identifiers:
             return
         if any(map(looks_personal, names)):
+            values = ((at, kind) for at, kind in _values_among(names) if kind in self.kinds)
+            at, kind = next(values, (1, self.kinds[0]))
             raise InvalidInput(
                 "no column of identifiers was found, and the names look like data: the first line of a table must "
-                f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(self.kinds[0])}" if line else "")
+                f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(kind, at)}" if line else "")
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
         hint = (
@@ -410,15 +434,23 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 def _kind_of_value(name: str) -> IdentifierKind | None:
     """Returns the kind of identifier that a column name looks like; None if it looks like a name or may be a date."""
     text = name.strip()
-    if is_value(text) and not any(map(str.isalpha, text)):
-        is_number = sum(map(str.isdigit, text)) > _DIGITS_OF_DATE or _looks_like_phone_number(text) is not None
+    number = cleaned_phone_number(text).text
+    if is_value(number) and not any(map(str.isalpha, number)):
+        is_number = sum(map(str.isdigit, number)) > _DIGITS_OF_DATE or _looks_like_phone_number(number) is not None
         return "phone_number" if is_number else None
+    if _has_international_number(text) is not None:
+        return "phone_number"
     if text.startswith("@"):
         return "handle"
     if detected_as(text):
         return None
     kinds: tuple[IdentifierKind, ...] = ("email", "handle", "device_id")
     return next((kind for kind in kinds if is_identifier(kind, text)), None)
+
+
+def _values_among(names: Sequence[str]) -> Iterator[tuple[int, IdentifierKind]]:
+    """Yields the number and the kind of each column whose name looks like a value."""
+    yield from ((at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None)
 
 
 def _no_header(kind: str, column: int = 1) -> str:

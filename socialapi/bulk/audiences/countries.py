@@ -86,7 +86,7 @@ TG:Togo TH:Thailand Thaïlande Tailandia Thailandia Tajlandia タイ TJ:Tajikist
 TN:Tunisia TO:Tonga TR:Türkiye Türkei Turquie Turquía Turchia Turkije Turcja トルコ Turkey TT:Trinidad-Tobago TV:Tuvalu
 TW:Taiwan Tajwan 台湾 Taiwan-Province-of-China TZ:Tanzania United-Republic-of-Tanzania UA:Ukraine Ucrania Ucraina
 Oekraïne Ukraina ウクライナ Україна UG:Uganda US:United-States Vereinigte-Staaten États-Unis Estados-Unidos Stati-Uniti
-Verenigde-Staten Stany-Zjednoczone アメリカ合衆国 United-States-of-America America Vereinigte-Staaten-von-Amerika
+Verenigde-Staten Stany-Zjednoczone アメリカ合衆国 アメリカ United-States-of-America America Vereinigte-Staaten-von-Amerika
 États-Unis-d'Amérique EUA EE.UU. Estados-Unidos-de-América 米国 Stati-Uniti-d'America Verenigde-Staten-van-Amerika
 UY:Uruguay UZ:Uzbekistan VA:Vatican-City VC:St.-Vincent-Grenadines VE:Venezuela Venezuela-Bolivarian-Republic-of
 VG:British-Virgin-Islands VI:U.S.-Virgin-Islands VN:Vietnam Vietnã Wietnam ベトナム Vietname VU:Vanuatu WF:Wallis-Futuna
@@ -98,7 +98,20 @@ name of a country. Every country has its English name; the sixty most frequent c
 German, French, Spanish, Italian, Portuguese, Dutch, Polish and Japanese.
 """
 
-_OTHER_CODES: Final = {"UK": "GB", "EL": "GR"}
+_OTHER_CODES: Final = {
+    "UK": "GB",
+    "EL": "GR",
+    "VS": "US",
+    "D": "DE",
+    "A": "AT",
+    "F": "FR",
+    "I": "IT",
+    "E": "ES",
+    "B": "BE",
+    "L": "LU",
+    "P": "PT",
+}
+"""Codes that people write although ISO 3166 has others: also those of vehicles, and the Dutch one for the US."""
 _LINKS: Final = frozenset(
     (
         "and",
@@ -133,7 +146,7 @@ def region_of(text: str) -> str | None:
     The text may be a code of two or three letters from ISO 3166 in any case, the name of a country, a calling code
     (`49`, `+49`, `0049`), which stands for its main region, or several of these for the same region (`DE - Germany`).
     """
-    return _region_of(text) if len(text) <= _MOST_CHARACTERS else None
+    return _region_of(text.removeprefix("'")) if len(text) <= _MOST_CHARACTERS else None
 
 
 @functools.lru_cache(_CODES_KEPT)

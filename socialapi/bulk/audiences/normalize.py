@@ -229,6 +229,8 @@ def phone_number(
             return _digest_or(text, phone_numbers.NOT_POSSIBLE, removed)
         if has_marks(text):
             raise Unusable(phone_numbers.why_not(text, region))
+        if phone_numbers.is_masked(text):  # the library reads an x as 9, and skips other signs
+            raise Unusable(phone_numbers.MASKED)
     if (not is_plain or "/" in text) and phone_numbers.holds_several(text, region):
         raise Unusable(phone_numbers.SEVERAL)
     number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)
@@ -243,7 +245,7 @@ def phone_number(
 
 def partner_user_id(text: str) -> Normalized:
     """Trims an id of the partner. The id is never hashed or changed otherwise, even if it looks like a digest."""
-    if is_null_word(trimmed(text)):
+    if is_null_word(trimmed(text)) or trimmed(text) == "0":
         raise Unusable(NULL_WORD)
     return partner_user_id_of_model(text)
 

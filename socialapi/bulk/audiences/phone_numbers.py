@@ -33,6 +33,7 @@ CODE_TWICE: Final = (
     "country code, and the dialling prefix before a national number"
 )
 SEVERAL: Final = "has more than one phone number"
+MASKED: Final = "has x, * or other signs in place of digits"
 NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is unknown"
 FOREIGN: Final = (
     "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a column "
@@ -50,11 +51,15 @@ _PLUS_SIGNS: Final = ("+", "\uff0b")
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
 # A number from a spreadsheet: with .0 or ,0 at the end, depending on the language, or rounded with an exponent.
-_FLOAT: Final = re.compile(r"\+?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
+_FLOAT: Final = re.compile(r"[+(]?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
+_MAX_E164_DIGITS: Final = 15
+"""The most digits of a number with its country code. In some countries the library allows more, which are two numbers."""
 _SHORTEST_SECOND_NUMBER: Final = 7
+_SHORTEST_AFTER_COMMA: Final = 5
+_MOST_LAST_DIGITS: Final = 4
 _may_be_ambiguous: Final = re.compile(r"[^\W\d_]|[,;]").search
 _starts_with_letters: Final = re.compile(r"[^\d+\uff0b]*[^\W\d_]").match
-_shared_stem: Final = re.compile(r"(.*[0-9])\s*/\s*-?\s*[0-9]{1,4}").fullmatch
+_shared_stem: Final = re.compile(r"(.*[0-9])\s*/\s*-?\s*([0-9][0-9 -]*)").fullmatch
 _replace_non_digits: Final = re.compile(r"\D+").sub
 _FEWEST_ALIKE: Final = 5
 _first_letter: Final = re.compile("[0-9][^A-Za-z]*+([A-Za-z])").search
@@ -65,6 +70,7 @@ _extension: Final = re.compile(
     re.IGNORECASE,
 ).fullmatch
 _separated: Final = re.compile(r"[/;,|&\n]|:::|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE).split
+is_masked: Final = re.compile(r"(?!^)[*\u2022\u25cf\u2026]|(?<![^\W\d_])[xX#?_](?:[ ./-]?[xX#?_])+(?![^\W\d_])").search
 _pluses: Final = re.compile(r"(?<![eE])\+").findall
 _old_mexican: Final = re.compile(r"(\+|00)?521([0-9]{10})").fullmatch
 _dialled_in_mexico: Final = re.compile(r"((?:\+|00)?52)?(?:01|04[45])[0-9]{10}").fullmatch
@@ -144,7 +150,9 @@ def _plan(region: str, calling_code: int) -> Plan:
         prefix=f"+{calling_code}",
         trunk=dialled.national_prefix or "",
         longest_mobile=max(mobile, default=0) if max(mobile, default=0) > 0 else max(lengths.possible_length),
-        possible=frozenset(judged.possible_length),
+        possible=frozenset(
+            each for each in judged.possible_length if each + len(str(calling_code)) <= _MAX_E164_DIGITS
+        ),
         full=frozenset(lengths.possible_length),
         is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
         strip_prefix=re.compile(strip).match if strip else None,
@@ -205,7 +213,8 @@ def number_in(
     elif "521" in digits[:5] and (old := _old_mexican(digits)) is not None:
         # Mexico dropped the 1 before mobile numbers in 2019, but many lists still have it.
         text = digits = f"{old[1] or ''}52{old[2]}"
-    if not (digits.isascii() and digits.isdigit()) or len(digits) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
+    is_plain = digits.isascii() and digits.isdigit() and not _FLOAT(text)  # whose dot is no separator
+    if not is_plain or len(digits) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
         number, remark = e164(text, region), ""
     elif phone_format == "international" and (not digits.startswith("0") or digits.startswith("00")):
         number = e164("+" + digits.removeprefix("00"), None)
@@ -306,14 +315,18 @@ def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
 
 
 def holds_several(text: str, region: str | None) -> bool:
-    """Returns whether a text has two numbers with a separator between them, or a number followed by a slash and the
-    last digits of another number.
+    """Returns whether a text has two numbers with a separator between them, or a number followed by a slash and
+    another number without its area code, or its last digits.
     """
     parts = (_replace_non_digits("", part).removeprefix("00") for part in _separated(text))
     if len(_pluses(text)) > 1 or sum(len(digits) >= _SHORTEST_SECOND_NUMBER for digits in parts) > 1:
         return True
-    stem = _shared_stem(text)
-    return stem is not None and _if_valid(e164(stem[1], region)) is not None
+    if (stem := _shared_stem(text)) is None:
+        return False
+    # A slash before more digits may also be within one number, unless there is a whole number before it.
+    digits, more = (len(_replace_non_digits("", part)) for part in stem.groups())
+    may_be_one = more > _MOST_LAST_DIGITS and digits < _SHORTEST_SECOND_NUMBER and "/" not in stem[1]
+    return not may_be_one and _if_valid(e164(stem[1], region)) is not None
 
 
 def has_one_digit(text: str, number: str | None) -> bool:
@@ -375,7 +388,8 @@ def _as_parsed(text: str, region: str | None) -> str | None:
     # E.164 cannot represent a number that can only be dialled locally, such as one without its area code.
     if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
         return None
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    found = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    return found if len(found) <= 1 + _MAX_E164_DIGITS else None
 
 
 def ambiguity(text: str, region: str | None) -> str | None:
@@ -395,7 +409,7 @@ def ambiguity(text: str, region: str | None) -> str | None:
         return None
     letter = _first_letter(text)
     if extension is not None:
-        is_second = len(extension) >= _SHORTEST_SECOND_NUMBER and letter is None
+        is_second = len(extension) >= _SHORTEST_AFTER_COMMA and letter is None
         return SEVERAL if is_second else None
     if letter is None or _has_parameters(text):
         return None
@@ -410,6 +424,8 @@ def why_not(text: str, region: str | None) -> str:
     old = _dialled_in_mexico(text.translate(PUNCTUATION))
     if old is not None and (region == "MX" or (old[1] or "").startswith(("+", "00"))):
         return OLD_PREFIX
+    if _starts_with_letters(text) and len(_replace_non_digits("", text)) >= _SHORTEST_SECOND_NUMBER:
+        return WORDS_BEFORE
     if region is None and not any(sign in text for sign in _PLUS_SIGNS) and sum(map(str.isdigit, text)) >= 4:
         return NO_REGION
     return NOT_POSSIBLE

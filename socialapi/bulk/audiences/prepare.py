@@ -34,6 +34,8 @@ from socialapi.bulk.audiences.normalize import (
     plain_value,
 )
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
+from socialapi.bulk.inputs.columns import shown_name
+from socialapi.bulk.inputs.null_words import NO_VALUE
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.rows import Action, Column, RowBlock, Texts, Values
@@ -252,7 +254,7 @@ class Preparer:
                         normalize = self._normalizer(block, index, field, kind)
                         name, country = country_of(block, index, field)
                         if country and text and "+" not in text and region_of(country) is None:
-                            done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
+                            done.cleaned.append(_issue(block.first_number + index, [(name, UNKNOWN_COUNTRY)]))
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for position in several:
                     values[undecided[position]] = None
@@ -301,8 +303,8 @@ class Preparer:
         if not any(found.values()):
             done.rejects.append(_issue(number, problems or (("", NO_IDENTIFIER),)))
             return False
-        done.warnings += [RowIssue(number, *problem) for problem in problems]
-        done.cleaned += [RowIssue(number, *each) for each in cleaned]
+        done.warnings += [_issue(number, [problem]) for problem in problems]
+        done.cleaned += [_issue(number, [each]) for each in cleaned]
         return True
 
     def _values_of(
@@ -329,6 +331,9 @@ class Preparer:
         """Returns the action of a row with these overrides, or the problems with them."""
         job_operation, job_effective_at, job_expires_at = self._job
         problems: list[Problem] = []
+        operation = None if _is_no_value(operation) else operation
+        effective_at = None if _is_no_value(effective_at) else effective_at
+        expires_at = None if _is_no_value(expires_at) else expires_at
         operation_type = _OPERATION_TYPES.get((operation or job_operation).strip().lower())
         starts = _moment("effective_at", effective_at or job_effective_at, problems)
         ends = _moment("expires_at", expires_at or job_expires_at, problems)
@@ -406,7 +411,7 @@ def _row_blocks(
 
 def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
     fields, reasons = zip(*problems, strict=True)
-    return RowIssue(number, ", ".join(fields), "; ".join(reasons))
+    return RowIssue(number, ", ".join(map(shown_name, fields)), "; ".join(reasons))
 
 
 def _normalized(normalize: Normalizer, text: str) -> Normalized:
@@ -415,6 +420,10 @@ def _normalized(normalize: Normalizer, text: str) -> Normalized:
         return normalize(text)
     except Unusable as unusable:
         return "", unusable.reason
+
+
+def _is_no_value(override: When) -> bool:
+    return isinstance(override, str) and override.lower() in NO_VALUE
 
 
 def _moment(field: str, value: When, problems: list[Problem]) -> datetime.datetime | None:

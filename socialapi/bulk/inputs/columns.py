@@ -17,7 +17,11 @@ MAX_NAMES_KEPT: Final = 1_000
 MAX_NAME_LENGTH: Final = 256
 """The longest name that is searched for numbers and words: the search takes time quadratic in the length."""
 _LONGEST_SHOWN: Final = 60
+_MAX_DIGITS: Final = 5
 
+
+MOJIBAKE_MARK: Final = "\u00ef\u00bb\u00bf"
+"""The byte order mark of UTF-8 as it reads in Windows-1252."""
 
 _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 
@@ -64,7 +68,11 @@ def refuse_models(key: str | int | None) -> None:
 
 def looks_personal(name: str) -> bool:
     """Returns whether a column name looks like personal data, which messages must not contain."""
-    return len(name) > _LONGEST_SHOWN or "@" in name or sum(map(str.isdigit, name)) > 5
+    return len(name) > _LONGEST_SHOWN or _may_hold_value(name)
+
+
+def _may_hold_value(name: str) -> bool:
+    return "@" in name or sum(map(str.isdigit, name)) > _MAX_DIGITS
 
 
 _is_value: Final = re.compile(
@@ -80,6 +88,11 @@ def is_value(text: str) -> bool:
     """Returns whether a string is an e-mail address, a number or a digest, which a column name never is."""
     text = text.strip(" \t\r\n'\"<>=;,")
     return len(text) <= MAX_NAME_LENGTH and _is_value(text) is not None
+
+
+def may_be_value(text: str) -> bool:
+    """Returns whether a cell is a value, or may be one because it has an @ or more digits than names usually have."""
+    return is_value(text) or _may_hold_value(text)
 
 
 def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:

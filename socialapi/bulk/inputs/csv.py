@@ -21,7 +21,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MAX_NAMES_KEPT, folded_name, is_value
+from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MAX_NAMES_KEPT, folded_name, may_be_value
 from socialapi.bulk.inputs.dialect import (
     MAX_CELL_CHARACTERS,
     READ_BYTES,
@@ -196,7 +196,7 @@ def _refuse_rows_of_other_columns(
         there_are = "is 1 name" if width == 1 else f"are {width} names"
         below = line + 1 + index
         advice = "add the missing names"
-        if set(map(folded_name, names)) & set(map(folded_name, rows[0])) and not any(map(is_value, rows[0])):
+        if set(map(folded_name, names)) & set(map(folded_name, rows[0])) and not any(map(may_be_value, rows[0])):
             advice = f"if line {below} names the columns, give header_line={below}"
         raise InvalidInput(f"line {line}: there {there_are}, and each row below has more cells: {advice}")
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
@@ -375,7 +375,7 @@ class _Table:
         names, count = self._parse_row(lines, 0)
         if names is None:
             names, count = self._misquoted_row(lines[:count], None)
-        elif count > 1 and any(is_value(cell) for line in lines[:count] for cell in self._dialect.cells_of(line)):
+        elif count > 1 and any(may_be_value(cell) for line in lines[:count] for cell in self._dialect.cells_of(line)):
             names, count = self._misquoted_row(lines[:count], _HOLDS_ROWS)
         self._waiting[:0] = lines[count:]
         self.line += count
@@ -607,7 +607,7 @@ class _Columns(Generic[L]):
         known names are not in the same column of the row above. `read` are the normalised cells of the columns that
         are read.
         """
-        if not any(read) or any(map(is_value, cells)):
+        if not any(read) or any(map(may_be_value, cells)):
             return False
         is_elsewhere = len({*read} & {*self._folded}) > sum(map(eq, read, self._folded))
         changed = [cell for at, cell in enumerate(cells[:COLUMNS_LOOKED_AT]) if [cell] != above[at : at + 1]]

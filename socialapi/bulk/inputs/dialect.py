@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, Self
 
 import attrs
 
-from socialapi.bulk.inputs.columns import is_value
+from socialapi.bulk.inputs.columns import may_be_value
 from socialapi.bulk.inputs.layouts import DELIMITERS, Escapes
 from socialapi.bulk.inputs.reader import Selection
 
@@ -270,7 +270,7 @@ def _line_of_names(lines: Sequence[Sequence[str]], selection: Selection[Any]) ->
         if is_comment(cells):
             continue
         is_once = not has_title or len(set(filled)) == len(filled)
-        is_names = index > 0 and is_once and len(filled) >= most and not any(map(is_value, filled))
+        is_names = index > 0 and is_once and len(filled) >= most and not any(map(may_be_value, filled))
         if is_names and _known(cells, selection):
             return index
         most, has_title = max(most, len(filled)), has_title or bool(filled)

@@ -8,21 +8,50 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-NULL_WORDS: Final = frozenset(
+_ERRORS: Final = frozenset(
+    (
+        *("#null!", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#n/a", "#na", "#spill!", "#calc!", "#error!"),
+        *("#field!", "#blocked!", "#connect!", "#busy!", "#unknown!", "#getting_data", "#macro?"),
+        *("#nv", "#wert!", "#bezug!", "#zahl!", "#überlauf!", "#kalk!", "#feld!"),
+        *("#valeur!", "#nom?", "#nombre!", "#nul!", "#propagation!", "#calcul!"),
+        *("#¡valor!", "#¡ref!", "#¡div/0!", "#¡num!", "#¿nombre?", "#¡nulo!", "#¡desbordamiento!", "#¡calc!", "#n/d"),
+        *("#valor!", "#nome?", "#núm!", "#nulo!", "#despejar!", "#valore!", "#rif!", "#nullo!", "#espansione!"),
+        *("#waarde!", "#verw!", "#naam?", "#getal!", "#leeg!", "#n/b", "#deel/0!", "#overloop!"),
+        *("#arg!", "#adr!", "#nazwa?", "#liczba!", "#zero!", "#dziel/0!", "#rozlanie!", "#i/t", "#værdi!", "#verdi!"),
+        *("#saknas!", "#värdefel!", "#referens!", "#namn?", "#ogiltigt!", "#division/0!", "#navn?", "#reference!"),
+        *("#puuttuu!", "#arvo!", "#viittaus!", "#nimi?", "#luku!", "#jako/0!", "#hodnota!", "#odkaz!", "#hiányzik"),
+        *("#érték!", "#hiv!", "#yok", "#değer!", "#başv!", "#н/д", "#знач!", "#ссылка!", "#имя?", "#число!", "#дел/0!"),
+        *(f"err:{number}" for number in range(501, 541)),
+    )
+)
+"""What Excel, Google Sheets and LibreOffice write for a formula without a value, by language."""
+
+NO_VALUE: Final = frozenset(
     (
         *("null", "(null)", "<null>", "[null]", "\\n", "\\\\n", "nil", "none", "(none)", "<none>"),  # "\n" is \N
-        *("nan", "nat", "na", "<na>", "n/a", "n.a.", "#n/a", "#na", "undefined", "(undefined)"),
-        *("#null!", "#value!", "#ref!", "#name?", "#div/0!", "#num!"),
-        *("-", "--", "---", "\u2013", "\u2014", ".", "?"),
-        *("unknown", "(unknown)", "not set", "(not set)", "not provided", "(not provided)", "(blank)", "(empty)"),
-        *("not available", "not applicable", "no email", "noemail", "no phone"),
-        *("unbekannt", "k.a.", "k. a.", "keine angabe", "inconnu", "desconocido", "sconosciuto", "desconhecido"),
+        *("nan", "nat", "na", "<na>", "n/a"),
+    )
+)
+"""What databases and programs write for a missing value, also in the columns of operations and times."""
+
+NULL_WORDS: Final = (
+    _ERRORS
+    | NO_VALUE
+    | frozenset(
+        (
+            *("n.a.", "undefined", "(undefined)"),
+            *("-", "--", "---", "\u2013", "\u2014", ".", "?"),
+            *("unknown", "(unknown)", "not set", "(not set)", "not provided", "(not provided)", "(blank)", "(empty)"),
+            *("not available", "not applicable", "no email", "noemail", "no phone"),
+            *("unbekannt", "k.a.", "k. a.", "keine angabe", "inconnu", "desconocido", "sconosciuto", "desconhecido"),
+        )
     )
 )
 """Placeholders in any column, in lower case."""
 
 _NO_PERSON: Final = r"""
-nul | tbd | tba | n/d | n.d. | n\a | s/d | s/n | [none] | [empty] | [deleted] | (deleted) | not given |
+nul | tbd | tba | n.a | o.a. | o. a. | nd | ?? | ??? | * | ** | *** | redacted | [redacted] | (redacted) |
+<redacted> | deleted | empty | blank | missing | anonymized | anonymised | entfällt | leeg | n/d | n.d. | n\a | s/d | s/n | [none] | [empty] | [deleted] | (deleted) | not given |
 not known | no data | no value | no number | no phone number | no email address | no e-mail | no mail |
 no handle | no twitter | kein | keine | keiner | ohne | ohne angabe | keine angaben | keine email | keine e-mail
 | keine mail | kein telefon | nicht angegeben | nicht bekannt | nicht vorhanden | k.a | (leer) | aucun | aucune
@@ -47,7 +76,7 @@ NO_ADDRESS: Final = frozenset(_NO_ADDRESS.split())
 """Local parts of e-mail addresses that are placeholders at any domain."""
 
 _PEOPLE: Final = NULL_WORDS | NO_PERSON
-NAMES: Final = _PEOPLE | NO_ADDRESS | {"test"}
+NAMES: Final = (_PEOPLE - _ERRORS) | NO_ADDRESS | {"test"}
 """Handles, and local parts of e-mail addresses, that may be placeholders."""
 _NAMES: Final = NAMES - {"nan", "nat", "nil"}
 """Those that are hardly ever a person's name."""

@@ -28,13 +28,15 @@ from typing import Any, Final, get_args
 
 import attrs
 
+from socialapi.bulk.inputs.columns import MOJIBAKE_MARK
+from socialapi.bulk.inputs.leftovers import ZERO_WIDTH
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.models.money import CURRENCIES
 from socialapi.models.products import Levels, Price, Product
 from socialapi.models.validation import Test, parse_iso_8601
 
 OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "id": ("offer_id", "retailer_id"),
+    "id": ("offer_id", "retailer_id", "sku_id"),
     "title": ("name", "product_name", "product_title"),
     "description": ("product_description",),
     "link": ("url", "product_url", "product_link", "permalink"),
@@ -117,12 +119,12 @@ TWO_READINGS: Final = (
 SHARED_SIGN: Final = "has a sign that several currencies share: write the ISO 4217 code, for example 9.99 USD"
 TOO_PRECISE: Final = "has more decimals than its currency: round it, for example to 9.99 USD"
 
-_not_in_names: Final = re.compile(r"[\s_\-\ufeff]+")
+_not_in_names: Final = re.compile(f"{MOJIBAKE_MARK}|[\\s_*=\"'\\-{ZERO_WIDTH}]+")
 _schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.IGNORECASE)
 
 
 def comparable(text: str) -> str:
-    """Returns a name or value in the form used for comparison, without case, blanks, `_` and `-`."""
+    """Returns a name or value in the form used for comparison, without case, blanks, `_`, `-` and marks around it."""
     return _not_in_names.sub("", text).casefold().removeprefix("g:")
 
 
@@ -131,6 +133,7 @@ FIELD_SYNONYMS: Final[Mapping[str, str]] = {
     **{comparable(each.name): each.name for each in attrs.fields(Product)},
 }
 """The fields by the comparable form of their names."""
+_IMAGES: Final = "additional_image_link"
 _OF_GOOGLE: Final = frozenset({"id", "name"})
 _CURRENCY_NAMES: Final = frozenset(map(comparable, CURRENCY_NAMES))
 _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -141,7 +144,10 @@ _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
 
 def field_of(name: str) -> str | None:
     """Returns the field that a column or key of this name holds."""
-    return FIELD_SYNONYMS.get(comparable(name))
+    found = FIELD_SYNONYMS.get(text := comparable(name))
+    if found is None and FIELD_SYNONYMS.get(text.rstrip("0123456789")) == _IMAGES:
+        return _IMAGES  # the only field of several columns, which exports number
+    return found
 
 
 def fields_of(names: Sequence[str]) -> list[str | None]:

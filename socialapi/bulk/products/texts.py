@@ -58,8 +58,8 @@ SHOP_KINDS: Final = (
 """The kinds of product that shop systems write into a column `product_type`."""
 CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
-_NUMBERS: Final = PRICES | {"inventory", "mpn"}
-"""The fields in which an apostrophe at the beginning is that of a spreadsheet."""
+_OF_WORDS: Final = frozenset({"title", "description", "brand", "size"})
+"""The fields in which an apostrophe at the beginning may be part of the text, as in the brand '47."""
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
 _is_guarded: Final = re.compile("'[=+@-]").match
 starts_marked: Final = re.compile("=\"|'").match
@@ -154,7 +154,7 @@ def _without_marks(field: str, text: str) -> str:
         return unwrapped(text).text or text
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()
-    if text.startswith("'") and not text.endswith("'") and (field in _NUMBERS or _is_guarded(text)):
+    if text.startswith("'") and not text.endswith("'") and (field not in _OF_WORDS or _is_guarded(text)):
         return text[1:].lstrip()
     return text
 

@@ -170,8 +170,15 @@ SCIENTIFIC = "is in scientific notation, like a long number from a spreadsheet, 
         ("+14155550101;4155550102", "has more than one phone number"),
         ("+14155550101,,4155550102", "has more than one phone number"),
         ("+4917612345678 <+4917612345679>", "is not a possible phone number"),
-        ("+4917612345678 / +4917612345679", "has more than one phone number"),
-        ("ada@+4917612345678", "is not a possible phone number"),
+        *(
+            (text, "has more than one phone number")
+            for text in (
+                *("+4917612345678 / +4917612345679", "030 901820/901821", "06221/45678/45679", "06221 45678 / 45679"),
+                *("+49 30 901820/901821", "089/123456/654321", "06221 45678, 45679", "06221 45678/79"),
+            )
+        ),
+        ("0711 123456 654321", "is not a possible phone number"),  # 17 digits, and E.164 has 15
+        ("ada@+4917612345678", WORDS_BEFORE),
         *(
             (text, "ends in .0 like a number from a spreadsheet: export the column as text")
             for text in ("4917612345678.0", "4917612345678,0")
@@ -184,6 +191,23 @@ SCIENTIFIC = "is in scientific notation, like a long number from a spreadsheet, 
 )
 def test_a_phone_number_that_may_be_another_one_is_unusable(text: str, expected: str) -> None:
     assert reason("phone_number", text, "DE") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "region"),
+    [
+        *(("98XXXXXX10", "IN"), ("07XXX 123456", "GB"), ("06 XX XX XX 78", "FR"), ("41xxxxxx32", "US")),
+        *(("138****5678", "CN"), ("010-****-5678", "KR"), ("+49 171 *** 0012", "DE"), ("0171 XXX0012", "DE")),
+        *(("0171 392\u2022\u202212", "DE"), ("0171##00##12", "DE"), ("0171 392001*", "DE"), ("+1 415 555 XXXX", None)),
+    ],
+)
+def test_a_number_whose_digits_are_masked_is_nobody_s(text: str, region: str | None) -> None:
+    assert reason("phone_number", text, region) == "has x, * or other signs in place of digits"
+
+
+@pytest.mark.parametrize("text", ["* 030 901820", "\u2022 030 901820", "030 901820 x12", "030 901820 #12"])
+def test_the_mark_of_a_list_or_an_extension_hides_no_digits(text: str) -> None:
+    assert normalize("phone_number", text, "DE")[0] == sha256("+4930901820")
 
 
 @pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])

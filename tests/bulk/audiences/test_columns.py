@@ -36,14 +36,34 @@ def test_the_names_of_the_specification_stand_for_themselves(name: str) -> None:
         *((name, "email") for name in ("E-Mail", "mail", "Email Address", "e.mail", "emails", "Email Addresses")),
         *(
             (name, "email")
-            for name in ("email2", "email_1", "Email 2", "E-mail 1 - Value", "work email", "\ufeffemail")
+            for name in (
+                "email2",
+                "email_1",
+                "Email 2",
+                "E-mail 1 - Value",
+                "work email",
+                "\ufeffemail",
+                "\u00ef\u00bb\u00bfemail",
+            )
         ),
         *((name, "email") for name in ("hashed_email", "email_sha256", "sha256 email", "email2_sha256", "Email Hash")),
-        *((name, "phone_number") for name in ("Phone", "phones", "Phone 2", "mobile", "Tel.", "Cell Phone", "MSISDN")),
+        *(
+            (name, "phone_number")
+            for name in ("Phone", "phones", "Phone 2", "mobile", "Tel.", "Cell Phone", "MSISDN", "SMS")
+        ),
         *((name, "phone_number") for name in ("Customer Mobile", "phone_e164", "e164", "hashed_phone_number")),
-        *((name, "device_id") for name in ("IDFA", "gaid", "AdID", "Advertising ID", "maid", "mobile_ad_id", "MAIDs")),
+        *(
+            (name, "device_id")
+            for name in ("IDFA", "gaid", "AdID", "Advertising ID", "maid", "mobile_ad_id", "mobile_id")
+        ),
         *((name, "handle") for name in ("Screen Name", "Twitter handle", "Twitter Username", "handles", "user_handle")),
         *((name, "service_id") for name in ("User ID on platform", "service user id", "twitter_id")),
+        *((name, "email") for name in ("Purchaser Email", "Attendee Email", "Ihre E-Mail-Adresse", "hem")),
+        *((name, "email") for name in ("Votre email", "Käufer-E-Mail", "Email acheteur", "email:string")),
+        *((name, "region") for name in ("ship-country", "Country (text only)")),
+        *((name, "device_id") for name in ("Android Ad ID", "Apple Advertising Identifier (IDFA)")),
+        *(("X ID", "service_id"), ("X account", "handle"), ("Twitter Link", "handle")),
+        ("Mobile number (with country code)", "phone_number"),
         *((name, "partner_user_id") for name in ("External Partner ID", "partner-id", "Partner User ID")),
     ],
 )

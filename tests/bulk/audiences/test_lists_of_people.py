@@ -413,6 +413,8 @@ async def test_a_country_that_is_not_known_is_one_warning_and_the_default_holds(
         ("US", "USA, U.S.A., U.S., us, United States, the USA, United States of America, 1, +1, EE. UU., 米国, US-CA"),
         ("GB", "UK, U.K., GBR, England, Great Britain, Royaume-Uni, United Kingdom (UK), Großbritannien"),
         ("AT", "Austria, Österreich, Oesterreich, oesterreich, Autriche, Oostenrijk, AUT, 43"),
+        ("DE", "D, '+49, '49, Germany"),
+        ("US", "VS, アメリカ, アメリカ合衆国"),
         ("KR", "South Korea, Korea, Republic of Korea, 韓国"),
         ("BA", "Bosnia and Herzegovina, Bosnia & Herzegovina"),
         ("CI", "Côte d\u2019Ivoire, Cote d'Ivoire, Ivory Coast, CIV"),
@@ -490,6 +492,18 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
         assert "hold phone numbers" in said["Nr"]
 
 
+async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tmp_path: Path) -> None:
+    for text, advice in (
+        (f"Phone,Fax\n{PHONE},{PHONE_2}\n", 'columns={"phone_number": ["Phone", "Fax"]}'),
+        (f"Email,\n{ANN},{BOB}\n", "give it a name in the first line of the file"),
+    ):
+        (path := tmp_path / "people.csv").write_text(text)
+        _, report = await uploaded(path)
+        assert [advice in issue.reason for issue in report.warning_details] == [True]
+    found, _ = await uploaded([{"Phone": PHONE, "Fax": PHONE_2}], columns={"phone_number": ["Phone", "Fax"]})
+    assert found == held("phone_number", PHONE, PHONE_2)
+
+
 @pytest.mark.parametrize(
     ("cells", "holds"),
     [
@@ -500,6 +514,8 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
         (["2026-01-02", "01-02-2026"], ""),
         (["123-45-6789"], ""),
         (["0012345678", "4155550132"], ""),
+        (["01713920012", "0171392001", "4155550132"], "phone numbers"),
+        (["4000012345", "1713920012"], ""),
         ([sha256("a"), "NULL", sha256("b").upper(), ""], "SHA-256 digests"),
         ([hashlib.md5(b"a").hexdigest()], ""),
         (["", "null", ";", "a@" + "b." * 50_000 + "<"], ""),

@@ -139,6 +139,15 @@ def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank:
         ("phone_number", "+999 415 555 0123", "is not a possible phone number"),
         ("phone_number", "nobody", "is not a possible phone number"),
         ("phone_number", "unknown", NULL_WORD),
+        *(("handle", text, NULL_WORD) for text in ("leeg", "ND", "deleted", "redacted", "Empty", "blank", "missing")),
+        *(
+            ("partner_user_id", text, NULL_WORD)
+            for text in ("#NV", "#WERT!", "#ÜBERLAUF!", "#VALEUR!", "#N/D", "Err:502")
+        ),
+        *(
+            ("partner_user_id", text, NULL_WORD)
+            for text in ("#¡VALOR!", "#WAARDE!", "o.A.", "entfällt", "n.a", "***", "0")
+        ),
         (
             "handle",
             "a_name_that_is_too_long",

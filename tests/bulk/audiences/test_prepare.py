@@ -331,3 +331,21 @@ async def test_a_misquoted_identifier_is_left_out_and_other_cells_of_its_row_are
     assert kinds == [["phone_number"], ["email"]]
     assert [issue for some in done for issue in some.warnings] == [RowIssue(1, "email", reason)]
     assert [issue for some in done for issue in some.rejects] == [RowIssue(3, "email", reason)]
+
+
+def test_a_column_named_like_a_person_is_hidden_in_what_is_said_of_its_rows() -> None:
+    name = "Tel. 030 901820"
+    done = prepared(*(raw((name, "phone_number", text), email()) for text in ("tel:+14155550132", "12")))
+    rejected = prepared(raw((name, "phone_number", "12")))
+    assert [issue.field for issue in (*done.cleaned, *done.warnings, *rejected.rejects)] == ["<hidden>"] * 3
+
+
+@pytest.mark.parametrize("word", ["\\N", "null", "NULL", "NaN", "None", ""])
+def test_an_override_that_a_database_left_out_is_none(word: str) -> None:
+    row = raw(email(), operation_type=word, effective_at=word, expires_at=word)
+    assert action_of(row, operation="Delete") == action_of(raw(email()), operation="Delete")
+
+
+@pytest.mark.parametrize("word", ["?", "unknown", "deleted"])
+def test_an_operation_that_is_not_known_is_not_that_of_the_job(word: str) -> None:
+    assert rejection_of(raw(email(), operation_type=word)) == ("operation_type", "is neither Update nor Delete")

@@ -394,6 +394,8 @@ async def test_somebody_who_is_called_as_a_column_is_a_row() -> None:
         (f"Email,{DIGEST.hex()}", f"Phone,{DIGEST.hex()}", '"email": 2'),
         ("IDFA,5d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", "IDFA,6d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", '"device_id": 2'),
         ("ann_lee,Twitter,2026", "bob_ray,Twitter,2026", "header=False"),
+        ("Handy;Tel. 030 901820", "Handy;Tel. 030 901821", '"phone_number": 2'),
+        ("TEL;TYPE=CELL:+14155550132", "TEL;TYPE=CELL:+14155550133", '"phone_number": 2'),
     ],
 )
 async def test_a_first_row_with_a_word_that_is_a_name_elsewhere_is_not_lost(
@@ -403,6 +405,22 @@ async def test_a_first_row_with_a_word_that_is_a_name_elsewhere_is_not_lost(
     assert found.rows == []
     assert found.error.startswith("line 1 looks like data: ")
     assert option in found.error
+
+
+@pytest.mark.parametrize("above", ["", "Export\n\n"])
+@pytest.mark.parametrize(
+    "row",
+    [
+        *("tel:+14155550132", "whatsapp:+14155550132", "Mobile: +14155550132", "Ann;Tel. 030 901820"),
+        *("Ann,cell 4155550132", "Handy: 0171/3920012", "GAID:00000000-0000-4000-8000-000000000001"),
+        *("twitter:2244994945", "BEGIN:VCARD\nTEL;TYPE=CELL:+14155550132\nEND:VCARD"),
+    ],
+)
+async def test_an_identifier_behind_a_label_names_no_column_and_is_not_shown(above: str, row: str) -> None:
+    found = await reading(f"{above}{row}\n{row}\n")
+    assert found.rows == []
+    assert "no column of identifiers was found" in found.error
+    assert not re.search("[0-9]{4}|901820|3920012", found.error)
 
 
 async def test_dates_and_years_are_names_of_columns() -> None:

@@ -104,11 +104,39 @@ async def test_an_id_that_was_copied_with_marks_or_invisible_characters_is_the_s
 
 @pytest.mark.parametrize(
     ("field", "text"),
-    [("title", "'Tis the season"), ("title", "'Quoted'"), ("size", "'34"), ("mpn", "'12'"), ("mpn", "5'11")],
+    [
+        ("title", "'Tis the season"),
+        ("brand", "'47"),
+        ("title", "'Quoted'"),
+        ("size", "'34"),
+        ("mpn", "'12'"),
+        ("mpn", "5'11"),
+    ],
 )
 async def test_other_apostrophes_are_part_of_the_text(field: str, text: str) -> None:
     (row,) = await read([product("a", **{field: text})])
     assert (row.shape[field], list(row.warnings)) == (text, [])
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        *(("availability", "in stock"), ("condition", "new"), ("link", "https://shop.example/a")),
+        *(("gender", "male"), ("color", "red"), ("custom_label_0", "sale")),
+    ],
+)
+async def test_an_apostrophe_that_keeps_a_cell_as_text_is_left_out(field: str, text: str) -> None:
+    plain, marked = await read([product("a", **{field: text}), product("a", **{field: f"'{text}"})])
+    assert marked.shape == plain.shape
+    assert [each for each, _ in marked.warnings] == [field]
+
+
+@pytest.mark.parametrize("name", ["id*", "sku_id", "'id", '="id"', "i\u200bd", "\u00ef\u00bb\u00bfid"])
+async def test_marks_around_the_name_of_a_column_are_no_part_of_it(name: str) -> None:
+    row = product("a") | {"additional_image_link_1": "https://shop.example/1.png"}
+    (found,) = await read([{name: row.pop("id"), **row}])
+    assert found.shape["id"] == "a"
+    assert found.shape["additional_image_link"] == "https://shop.example/1.png"
 
 
 async def test_an_apostrophe_before_a_sign_is_that_of_an_export_for_spreadsheets() -> None:
@@ -138,6 +166,7 @@ async def test_a_gtin_loses_the_decimals_of_a_number_and_an_id_keeps_them(writte
 async def test_words_for_nothing_are_not_sent(written: Any, tmp_path: Path) -> None:
     words = {"gtin": "N/A", "mpn": "\\N", "item_group_id": "NULL", "size": "null", "color": "None", "sale_price": "nan"}
     words |= {"inventory": "null", "custom_label_0": "undefined", "additional_image_link": "#N/A", "gender": "-"}
+    words |= {"age_group": "#NV", "custom_label_1": "Err:502", "custom_label_2": "#¡VALOR!", "custom_label_3": "#WERT!"}
     report, stored = await load(written(tmp_path, [product("a", **words)]))
     assert stored["a"] == product("a")
     assert warned(report) == sorted(words)

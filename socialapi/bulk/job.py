@@ -5,7 +5,8 @@ import functools
 import inspect
 import math
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Sized
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterator, Mapping, Sequence, Sized
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Protocol, Self, TypedDict, TypeVar, cast
 
@@ -23,10 +24,10 @@ from socialapi.bulk.outcomes import ENDINGS, OutcomesFile, ending_of
 from socialapi.bulk.output_file import part_of, same_file
 from socialapi.bulk.progress import OnProgress, Pace
 from socialapi.bulk.rejects import RejectsFile
-from socialapi.bulk.settled import OnSettled, SettledCalls
+from socialapi.bulk.settled import OnSettled, SettledCalls, explained
 from socialapi.bulk.timed_reading import TimedReading
 from socialapi.config import Config
-from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
+from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.logs import LOGGER
@@ -42,6 +43,15 @@ from socialapi.wire.retry import Attempt, RetryPolicy
 
 MIN_ATTEMPTS: Final = 12
 FLUSH_AFTER_SECONDS: Final = 5
+FILES: Final = {
+    "journal": "the journal",
+    "snapshot": "the snapshot",
+    "digests": "the digest file",
+    "outcomes": "the outcomes file",
+    "rejects": "the rejects file",
+    "layout": "the layout",
+}
+"""The options that name files of a job, and what messages call them. Of two for one file, the first has the error."""
 
 
 @attrs.frozen(kw_only=True)
@@ -122,15 +132,10 @@ class JobOptions(FrozenRecord):
         return found + ([] if self.outcomes is None else list(OutcomesFile.own_files(self.outcomes)))
 
     @property
-    def outputs(self) -> Mapping[str, object]:
-        """The rejects file, the outcomes file and their `.part` files, by their description for messages."""
-        files = {"the rejects file, too": self.rejects, "the outcomes file, too": self.outcomes}
-        parts = {
-            f"what {role.removesuffix(', too')} is written to": part_of(path)
-            for role, path in files.items()
-            if isinstance(path, str | os.PathLike)
-        }
-        return files | parts
+    def files(self) -> Mapping[str, str | os.PathLike[str]]:
+        """The paths of the files of the job, by the option that each is given with."""
+        paths = {name: self.journal_path if name == "journal" else getattr(self, name, None) for name in FILES}
+        return {name: path for name, path in paths.items() if isinstance(path, str | os.PathLike)}
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""
@@ -140,10 +145,8 @@ class JobOptions(FrozenRecord):
         share = self.max_reject_share
         if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
             yield invalid("max_reject_share", "must be a number from 0 to 1")
-        for name in ("journal", "rejects", "outcomes", "snapshot", "digests"):
-            path = getattr(self, name, None)
-            if isinstance(path, str | os.PathLike) and is_address(os.fsdecode(path)):
-                yield invalid(name, ONLY_HERE)
+        at_addresses = [name for name, path in self.files.items() if name != "layout" and is_address(os.fsdecode(path))]
+        yield from (invalid(name, ONLY_HERE) for name in at_addresses)
         if inspect.iscoroutinefunction(self.on_progress):
             yield invalid("on_progress", "is called, not awaited: give a plain function")
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
@@ -153,16 +156,18 @@ class JobOptions(FrozenRecord):
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
         if self.key is not None and self.outcomes is None:
             yield invalid("key", "needs outcomes=…, the file that it is written to")
-        if self.outcomes is not None and not _is_outcomes(self.outcomes):
+        if self.outcomes is not None and "outcomes" not in at_addresses and not _is_outcomes(self.outcomes):
             yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
         yield from self._clashes()
 
     def _clashes(self) -> Iterator[InvalidInput]:
-        for name, path in (("journal", self.journal_path), ("outcomes", self.outcomes), ("rejects", self.rejects)):
-            others = {role: other for role, other in self.outputs.items() if name not in role}
-            if name == "rejects":
-                del others["the outcomes file, too"]  # the option `outcomes` has that error
-            yield from same_files(name, path, {"the layout, too": self.layout, **others})
+        if self.outcomes is not None and self.dry_run and Path(self.outcomes).is_file():
+            yield invalid("outcomes", "is a file that a dry run does not replace: choose another path, or leave it out")
+        for (name, path), (other, second) in combinations(self.files.items(), 2):
+            yield from same_files(name, path, {f"{FILES[other]}, too": second})
+        for (name, path), (other, second) in permutations(self.files.items(), 2):
+            if other in ("outcomes", "rejects"):
+                yield from same_files(name, path, {f"what {FILES[other]} is written to": part_of(second)})
 
 
 class OutcomeKeywords(TypedDict, total=False):
@@ -433,7 +438,9 @@ class JobRun(Generic[C, B, P]):
         try:
             if self._options.rejects is not None:
                 # Opened before the journal, so that the journal records no run if the path cannot be written.
-                self._counters.rejects_file = RejectsFile(self._options.rejects, sources=self._sources)
+                self._counters.rejects_file = RejectsFile(
+                    self._options.rejects, sources=self._sources, is_added=self._is_continued
+                )
             self._open_ledger()
             if self._options.journal is not None and not self._options.dry_run:
                 await self._open_journal(self._options.journal)
@@ -464,8 +471,14 @@ class JobRun(Generic[C, B, P]):
         if isinstance(problem, InvalidInput) and not report.read:
             raise problem
         what = "the input broke off" if problem is self.broken_input else f"the {self._description.noun} stopped"
-        says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
-        raise BulkError(f"{what}: {says}", report) from problem
+        raise BulkError(f"{what}: {explained(problem)}", report) from problem
+
+    @property
+    def _is_continued(self) -> bool:
+        """Whether the next run begins after the rows that this run settles, which no journal has."""
+        source, options = self._description.source, self._options
+        is_read_once = isinstance(source, AsyncIterable | Iterator) and not self._description.keeps_files_open
+        return is_read_once and options.on_settled is not None and options.journal is None
 
     @property
     def _sources(self) -> Sequence[object]:
@@ -475,7 +488,9 @@ class JobRun(Generic[C, B, P]):
         options, counters = self._options, self._counters
         if options.outcomes is None and options.on_settled is None:
             return
-        file = None if options.outcomes is None else OutcomesFile(options.outcomes, sources=self._sources)
+        file = None
+        if options.outcomes is not None:
+            file = OutcomesFile(options.outcomes, sources=self._sources, is_added=self._is_continued)
         counters.ledger = Ledger(file, self._reader.file_row_of, options.key, self._description.refuses_key)
         counters.on_settle = counters.ledger.settle
         if not (options.on_settled is None or options.dry_run or self._description.keeps_files_open):

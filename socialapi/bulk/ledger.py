@@ -203,7 +203,7 @@ def key_text(cell: Any) -> str:
         return ""
     if isinstance(cell, uuid.UUID):
         return str(cell)
-    return cell.isoformat() if isinstance(cell, datetime.date) else digits_of(cell)
+    return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else digits_of(cell)
 
 
 def _is_unicode(text: str) -> bool:

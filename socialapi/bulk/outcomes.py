@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, compress, repeat
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import IO, Any, ClassVar, Final
 
 import orjson
 
@@ -18,6 +18,8 @@ from socialapi.bulk.rejects import FILE_COLUMNS
 NAMES: Final = ("row", "key", "outcome", "reason")
 ENDINGS: Final = (".csv", ".jsonl", ".parquet")
 LINES_PER_ROW_GROUP: Final = 100_000
+END_OF_PARQUET: Final = 8_192
+"""The number of bytes at the end of a Parquet file that name the columns of its last row group."""
 _CSV: Final = (("", ","), ",%s,\r\n")
 _JSON: Final = (('{"row":', ',"key":"'), '","outcome":"%s","reason":""}\n')
 """What is before the number of a line without a reason and between number and key, and after the key."""
@@ -35,15 +37,30 @@ class OutcomesFile(OutputFile):
     noun: ClassVar[str] = "outcomes file"
     heads: ClassVar[tuple[bytes, ...]] = (",".join(NAMES).encode(), b'{"row":', b"PAR1")
 
-    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), is_added: bool = False) -> None:
         """Opens the file as `OutputFile` does. Raises InvalidInput also if the library for Parquet is missing."""
         ending = ending_of(path)
         if ending == ".parquet":
             _pyarrow()
-        super().__init__(path, sources=sources)
+        super().__init__(path, sources=sources, is_added=is_added)
         self._names: Sequence[str] = NAMES
         self._encode: Callable[[Columns], bytes] = _json_lines if ending == ".jsonl" else _csv_lines
         self._parquet: _ParquetLines | None = _ParquetLines(self._file) if ending == ".parquet" else None
+
+    def _opened(self, is_added: bool) -> IO[bytes]:
+        if self.path.is_file() and not self.is_like(self.path):
+            raise OSError(0, "no job has written what it holds; choose another path, or delete it")
+        return super()._opened(is_added)
+
+    @classmethod
+    def is_like(cls, path: str | os.PathLike[str]) -> bool:
+        """Returns whether an earlier job may have written the file. A complete Parquet file names its columns at its end."""
+        if not super().is_like(path) or ending_of(path) != ".parquet":
+            return super().is_like(path)
+        with Path(path).open("rb") as file:
+            file.seek(-min(Path(path).stat().st_size, END_OF_PARQUET), os.SEEK_END)
+            end = file.read(END_OF_PARQUET)
+        return not end.endswith(b"PAR1") or all(name.encode() in end for name in NAMES)
 
     def begin(self, *, has_places: bool) -> None:
         """Writes the names of the columns on the first call. Raises InvalidInput if the disk is full."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import IO, Any, ClassVar, Final
 
 from socialapi.errors import InvalidInput
 from socialapi.internal.file_lock import SUFFIX, FileLock
+from socialapi.internal.logs import LOGGER
 from socialapi.internal.private_files import open_in_place, sync_folder
 
 PART: Final = ".part"
@@ -27,8 +29,11 @@ class OutputFile:
     heads: ClassVar[tuple[bytes, ...]]
     """The possible first bytes of a file of this class."""
 
-    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
-        """Opens the file, and keeps an earlier one. Raises InvalidInput if it is unusable, an input or in use."""
+    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), is_added: bool = False) -> None:
+        """Opens the file, and keeps an earlier one until `close`, or for good, under another name, if it `is_added`.
+
+        Raises InvalidInput if it is unusable, an input or in use.
+        """
         self.path: Path = Path(path)
         names = (self.path, part_of(self.path))
         if any(same_file(name, source) for source in sources for name in names):
@@ -43,7 +48,7 @@ class OutputFile:
             self._part = part_of(self.path)
             holder = None if direct is not None else self._lock.take()
             if holder is None:
-                self._file: IO[Any] = direct or self._opened()
+                self._file: IO[Any] = direct or self._opened(is_added)
         except (OSError, ValueError) as problem:
             self._lock.release()
             raise self._unwritable(problem) from None
@@ -52,9 +57,14 @@ class OutputFile:
                 f"the {self.noun} {self.path} is in use by another job: wait for that one, or choose another path ({holder})"
             )
 
-    def _opened(self) -> IO[bytes]:
+    def _opened(self, is_added: bool) -> IO[bytes]:
         if self.path.exists():
             self.path.open("r+b").close()  # fails now if the file may not be replaced
+        for earlier in filter(self.begins_in, (self.path, self._part) if is_added else ()):
+            names = (self.path.with_stem(f"{self.path.stem}.{number}") for number in itertools.count(1))
+            kept = next(name for name in names if not os.path.lexists(name))
+            earlier.rename(kept)
+            LOGGER.warning("the %s of an earlier run is kept as %s", self.noun, kept)
         if os.path.lexists(self._part):  # left by a job that was killed
             if not self.is_like(self._part):
                 raise OSError(0, f"{self._part} holds something else")

@@ -3,10 +3,19 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from socialapi.bulk.ledger import Ledger
+from socialapi.errors import SocialApiError
 
 OnSettled = Callable[[int], Awaitable[None] | None]
+_NOTE: Final = "raised by on_settled"
+
+
+def explained(problem: BaseException | None) -> str:
+    """Returns the message of an error, or only its class if the message may be data, and whether `on_settled` raised it."""
+    says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
+    return f"{says}, {_NOTE}" if _NOTE in getattr(problem, "__notes__", ()) else says
 
 
 class SettledCalls:
@@ -41,8 +50,12 @@ class SettledCalls:
             while not self._has_failed and (rows := self._ledger.settled_rows()) > self._told:
                 await self._ledger.sync()
                 self._told = rows
-                if inspect.isawaitable(found := self._call(rows)):
-                    await found
+                try:
+                    if inspect.isawaitable(found := self._call(rows)):
+                        await found
+                except Exception as problem:
+                    problem.add_note(_NOTE)
+                    raise
         except Exception as problem:  # noqa: BLE001  # whatever the function raises stops the job
             self._has_failed = True
             self._stop(problem)

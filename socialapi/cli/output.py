@@ -95,7 +95,8 @@ def sentence(problem: BaseException) -> str:
         # The report of a job has the counts.
         says = in_options(problem.message) if isinstance(problem, BulkError) else problem
         return printable(f"{says}{hint}")  # the service's text could move the cursor or add a line
-    return in_options(_FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem)))
+    says = _FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem))
+    return in_options(says, calls_only=isinstance(problem, InvalidInput))  # which names files and columns
 
 
 def in_options(text: str, *, calls_only: bool = False) -> str:

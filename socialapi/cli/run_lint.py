@@ -32,6 +32,8 @@ async def run_lint(
     if report.broken_off is not None:
         output.say(f"the input broke off: {output.in_options(report.broken_off)}")
         return output.USAGE
+    if options.get("write_layout") is not None:
+        output.say(f"the layout was written to {options['write_layout']}")
     return output.SOME_REJECTED if report.has_errors else output.DONE
 
 

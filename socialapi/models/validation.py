@@ -358,7 +358,7 @@ class _Sized(_Scalar):
 
     __slots__ = ()
 
-    def __call__(self, value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def __call__(self, value: Any, path: Path, report: Report, now: Now) -> None:
         if not self.accepts(value):
             noun = "character" if isinstance(value, str) else "item"
             reason = f"{self.says} {noun}{'' if self.says.endswith(' 1') else 's'}"

@@ -14,7 +14,7 @@ import random
 import stat
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -170,11 +170,21 @@ async def test_what_the_callback_raises_stops_the_job_and_it_is_not_called_again
 
     rows = [{"partner_user_id": f"p{number}"} for number in range(1_000)]
     job = job_of(ModelService(), rows, settings={"max_operations": 100}, concurrency=1, on_settled=settled)
-    with pytest.raises(BulkError, match="LookupError") as caught:
+    with pytest.raises(BulkError, match="LookupError, raised by on_settled") as caught:
         await job.run()
     assert isinstance(caught.value.__cause__, LookupError)
     assert len(told) == 1
     assert caught.value.report.pending
+
+
+async def test_the_callback_of_a_sync_is_named_too(tmp_path: Path) -> None:
+    def settled(rows: int) -> None:
+        raise LookupError
+
+    session = session_of(ModelService(), VirtualClock())
+    options = SyncOptions(snapshot=tmp_path / "audience.snapshot", on_settled=settled)
+    with pytest.raises(BulkError, match="at its end: LookupError, raised by on_settled"):
+        await sync(session, DESTINATION, [{"handle": "a"}], options, CallOptions.interactive(session.config))
 
 
 @pytest.mark.parametrize(
@@ -221,6 +231,10 @@ async def test_a_dry_run_says_pending_of_what_would_be_sent(tmp_path: Path) -> N
     lines = holds(tmp_path / "out.csv", [row["customer"] for row in rows], await job.run())
     assert {line["outcome"] for line in lines} == {"pending", "rejected", "duplicate"}
     assert told == []
+    before = (tmp_path / "out.csv").read_bytes()
+    with pytest.raises(InvalidInput, match="outcomes is a file that a dry run does not replace"):
+        await job_of(ModelService(), rows, dry_run=True, outcomes=tmp_path / "out.csv").run()
+    assert (tmp_path / "out.csv").read_bytes() == before
 
 
 LAYOUT: Final = """version = 1
@@ -263,6 +277,7 @@ KEYS: Final[Sequence[tuple[Any, str | None]]] = [
     (float("nan"), ""),
     (ONE, "12345678-1234-5678-1234-567812345678"),
     (datetime.date(2025, 1, 6), "2025-01-06"),
+    (datetime.time(9, 30), "09:30:00"),
     (datetime.datetime(2025, 1, 6, 9, tzinfo=datetime.UTC), "2025-01-06T09:00:00+00:00"),
     (1.5, None),
     (1e300, None),
@@ -298,8 +313,13 @@ async def test_a_key_is_written_as_it_is_or_refused(tmp_path: Path, value: Any, 
         ([AudienceUser(email="x@example.com")], {"key": "b"}, "models have no key"),
         ([{"email": "x@example.com", "b": "k" * 257}], {"key": "b"}, "is longer than 256 characters"),
         ([{"email": "x@example.com", "b": "\ud800"}], {"key": "b"}, "is not valid Unicode text"),
-        ([{"email": "0" * 64, "b": "x@example.com"}], {"key": "b", "require_hashed": True}, "looks like an address"),
-        ([{"email": "0" * 64, "b": "+4915123456789"}], {"key": "b", "require_hashed": True}, "looks like an address"),
+        *(
+            ([{"email": "0" * 64, "b": key}], {"key": "b", "require_hashed": True}, "looks like an address")
+            for key in (
+                *("x@example.com", " <x@example.com>", "a@example.com;b@example.com", "+4915123456789", "4155552671"),
+                *("14155552671", "01713920012", "491713920012", " 0049 171 3920012", "4711 | 415-555-2671"),
+            )
+        ),
     ],
 )
 async def test_a_key_that_cannot_be_is_refused_before_the_first_request(
@@ -308,13 +328,13 @@ async def test_a_key_that_cannot_be_is_refused_before_the_first_request(
     if isinstance(source, str):
         (tmp_path / "people.csv").write_text(source, "utf-8")
         source = str(tmp_path / "people.csv")
-    (tmp_path / "out.csv").write_text("of yesterday", "utf-8")
+    (tmp_path / "out.csv").write_text("row,key,outcome,reason of yesterday", "utf-8")
     service = ModelService()
     with pytest.raises(InvalidInput) as caught:
         await job_of(service, source, outcomes=tmp_path / "out.csv", **options).run()
     assert says in str(caught.value)
     assert service.requests == []
-    assert (tmp_path / "out.csv").read_text("utf-8") == "of yesterday"
+    assert (tmp_path / "out.csv").read_text("utf-8") == "row,key,outcome,reason of yesterday"
     assert not (tmp_path / "out.csv.part").exists()
 
 
@@ -341,6 +361,13 @@ async def test_keys_are_found_in_files_tables_and_nested_mappings_and_empty_ones
     holds(path, [key for _, key in rows], report)
     assert [(each.row, each.reason.startswith(EMPTY_KEY)) for each in report.warning_details] == [(8, True)]
     assert report.columns[key] == "key"
+
+
+async def test_what_is_no_number_of_a_phone_may_be_a_key_where_all_is_hashed(tmp_path: Path) -> None:
+    keys = ["4711", "20250106", "2025-01-06", "K-4155552671", "123456789012345678", str(ONE), "a@risk"]
+    rows = [{"email": "0" * 64, "customer": key} for key in keys]
+    job = job_of(ModelService(), rows, key="customer", outcomes=tmp_path / "out.csv", require_hashed=True)
+    holds(tmp_path / "out.csv", keys, await job.run())
 
 
 async def test_an_id_of_a_partner_may_be_the_key(tmp_path: Path) -> None:
@@ -381,6 +408,56 @@ async def test_what_a_killed_job_left_is_replaced_and_what_is_not_of_a_job_is_re
     with pytest.raises(InvalidInput, match="holds something else"):
         await job_of(ModelService(), rows, outcomes=tmp_path / "out.csv").run()
     assert part.read_text("utf-8") == "a letter"
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+async def test_a_file_that_no_job_has_written_is_not_replaced(tmp_path: Path, ending: str) -> None:
+    path, rows = tmp_path / f"out{ending}", [{"email": "x@example.com"}]
+    for _ in range(2):  # the second run replaces what the first has written
+        await job_of(ModelService(), rows, outcomes=path).run()
+        assert len(lines_of(path)) == 1
+    if ending == ".parquet":
+        pyarrow.parquet.write_table(pyarrow.table({"id": [1], "outcome": ["cured"]}), path)
+    else:
+        path.write_text("row,id\n1,2\n", "utf-8")
+    before = path.read_bytes()
+    with pytest.raises(InvalidInput, match="no job has written what it holds"):
+        await job_of(ModelService(), rows, outcomes=path).run()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+async def test_outcomes_of_a_source_that_goes_on_are_never_lost(tmp_path: Path, ending: str) -> None:
+    """A run that ends, one that is killed with its lines on the disk, and one that takes up where they left."""
+    out, part = tmp_path / f"out{ending}", tmp_path / f"out{ending}.part"
+
+    async def rows(first: int) -> AsyncIterator[dict[str, str]]:
+        for number in range(first, first + 3):
+            yield {"partner_user_id": f"p{number}", "customer": f"c{number}"}
+
+    def job(first: int, records: Any = None, **options: Any) -> Any:
+        return job_of(
+            ModelService(),
+            rows(first) if records is None else records,
+            settings={"max_operations": 1},
+            concurrency=1,
+            key="customer",
+            outcomes=out,
+            rejects=tmp_path / "rejects.csv",
+            **options,
+        ).run()
+
+    for first in (0, 3, 6):
+        await job(first, on_settled=print)
+        if first == 3:
+            out.rename(part)  # killed: no line of it has another name
+    kept = [out, tmp_path / f"out.1{ending}", tmp_path / f"out.2{ending}"]
+    assert sorted(line["key"] for path in kept for line in lines_of(path)) == [f"c{number}" for number in range(9)]
+    before = len(names_in(tmp_path))
+    for options in ({"on_settled": None}, {"journal": MemoryJournal(), "on_settled": print}):
+        await job(9, **options)
+    await job(0, people(3, random.Random(1)), on_settled=print)  # a list is read again
+    assert len(names_in(tmp_path)) == before
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")

@@ -346,8 +346,8 @@ def test_outcomes_and_their_key_are_options_of_every_job(service: Emulator, tmp_
     people.write_text("id,email\n7,ada@example.com\n8,\n", "utf-8")
     options = ["--key", "id", "--outcomes", str(tmp_path / "of %Y.jsonl")]
     for command, outcome in (
-        (["audience", "upload", *TO_AUDIENCE], "accepted"),
         (["do-not-reach", "upload", "--account", ACCOUNT, "--list", "1dnr", "--dry-run"], "pending"),
+        (["audience", "upload", *TO_AUDIENCE], "accepted"),
         (["audience", "sync", *TO_AUDIENCE, "--snapshot", str(tmp_path / "snapshot")], "added"),
     ):
         assert app.run([*command, str(people), *options]) == 1, printed.readouterr().err

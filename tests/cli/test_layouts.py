@@ -63,6 +63,21 @@ def test_a_lint_writes_a_layout_and_a_job_of_a_file_that_has_changed_ends_with_2
     assert [each for each in service.requests if each.method in ("POST", "PUT")]
 
 
+@pytest.mark.parametrize("name", ["outcomes.csv", "key.csv", "journal", "layout.csv", "expires_at.csv"])
+def test_messages_leave_the_names_of_files_and_columns_as_they_are(
+    name: str, service: Emulator, printed: Printed
+) -> None:
+    Path(name).write_text("Mail\nann@example.com\n", "utf-8")
+    assert app.run(["audience", "lint", name, "--write-layout", "l.toml"]) == 0
+    Path(name).write_text("Mail,expires_at\nann@example.com,\n", "utf-8")
+    assert app.run(["audience", "upload", name, *TO_AUDIENCE, "--layout", "l.toml"]) == 2
+    assert (
+        f'{name}: the file differs from the layout l.toml: new: "expires_at" (expires_at)\n' in printed.readouterr().err
+    )
+    assert app.run(["audience", "upload", name, *TO_AUDIENCE, "--outcomes", "a_b.csv", "--rejects", "a_b.csv"]) == 2
+    assert "--outcomes is the rejects file, too (a_b.csv)" in printed.readouterr().err
+
+
 def test_a_job_is_resumed_by_its_command_with_the_layout(service: Emulator, printed: Printed) -> None:
     Path("a.csv").write_text("Mail;x\nann@example.com;1\n", "utf-8")
     assert app.run(["audience", "lint", "a.csv", "--write-layout", "l.toml"]) == 0

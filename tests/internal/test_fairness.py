@@ -140,7 +140,7 @@ async def test_jobs_that_waited_for_the_same_library_prepare_one_at_a_time(
 
     monkeypatch.setattr(asyncio, "to_thread", load_together)
     await dry_runs([[{"phone_number": f"+4477009000{job:02}"}] for job in range(CALLERS)])
-    assert len(prepared) == CALLERS
+    assert len({job for _, job in prepared}) == CALLERS
     check_one_at_a_time(prepared)
 
 

@@ -496,6 +496,7 @@ It reads so many bytes, or as much of its own file as was asked for.
     bulk/inputs/remote.py _File.read read
     bulk/inputs/remote.py _Reply.read read
     bulk/journals/journal.py _of_file read
+    bulk/outcomes.py OutcomesFile.is_like read
     bulk/output_file.py _head_of read
     internal/sqlite_file.py application_id_of read
 It takes the rows of one question to a file of its own, which are few.

@@ -3,18 +3,20 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, cast
 
 import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
-from socialapi.bulk.audiences.normalize import is_identifier
+from socialapi.bulk.audiences.normalize import is_identifier, normalizers
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.columns import (
     KEY,
     MAX_NAMES_KEPT,
     OVERRIDES,
     ColumnMapping,
+    has_address,
     is_value,
     key_position,
     looks_personal,
@@ -27,7 +29,7 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
-from socialapi.bulk.inputs.layouts import FoundFiles
+from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
@@ -51,6 +53,8 @@ _NAME_WORDS: Final = frozenset(
 )
 """Words that show that a text is the name of a column, although it could be a handle."""
 _DIGITS_OF_DATE: Final = 8
+_MOST_DIGITS: Final = 17
+"""The number of digits in the longest phone number, which E.164 limits to 15, after 00."""
 MAX_OVERLOOKED: Final = 50
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
@@ -102,8 +106,18 @@ def why_overlooked(name: str, kind: IdentifierKind, what: str, read: Sequence[st
 
 
 def is_personal(text: str) -> bool:
-    """Returns whether a text looks like an e-mail address or a phone number."""
-    return _looks_like_email(text) is not None or _looks_like_phone_number(text) is not None
+    """Returns whether a text contains what looks like an e-mail address, or looks like a phone number."""
+    parts = filter(None, _several(text.strip(" \t\r\n'\"")))
+    return has_address(text) is not None or any(
+        _looks_like_phone_number(part) or (_is_number(part) and sum(map(str.isdigit, part)) <= _MOST_DIGITS)
+        for part in parts
+    )
+
+
+def _is_number(text: str) -> bool:
+    """Returns whether a text is a number with more digits than a date, or one written like a phone number."""
+    is_long = is_value(text) and sum(map(str.isdigit, text)) > _DIGITS_OF_DATE and not any(map(str.isalpha, text))
+    return is_long or _looks_like_phone_number(text) is not None
 
 
 def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
@@ -248,6 +262,10 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
     def roles(self) -> Sequence[str]:
         """The kinds and overrides that columns may be given for."""
         return (*self.kinds, *OVERRIDES, REGION)
+
+    def check_layout(self, layout: FileLayout) -> None:
+        """Raises InvalidInput if the layout has an unknown region or format of phone numbers."""
+        normalizers((), layout.default_region, cast("PhoneFormat", layout.phone_format))
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns the objects unchanged: values inside them are read only by a path."""
@@ -436,8 +454,7 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
     text = name.strip()
     number = cleaned_phone_number(text).text
     if is_value(number) and not any(map(str.isalpha, number)):
-        is_number = sum(map(str.isdigit, number)) > _DIGITS_OF_DATE or _looks_like_phone_number(number) is not None
-        return "phone_number" if is_number else None
+        return "phone_number" if _is_number(number) else None
     if _has_international_number(text) is not None:
         return "phone_number"
     if text.startswith("@"):

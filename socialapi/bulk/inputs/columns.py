@@ -95,6 +95,15 @@ def may_be_value(text: str) -> bool:
     return is_value(text) or _may_hold_value(text)
 
 
+has_address: Final = re.compile(r"[^\s@]@[^\s@]+\.\w").search
+"""Finds an e-mail address in a text."""
+
+
+def holds_data(name: str) -> bool:
+    """Returns whether a column name is a value of a person, or contains an address, and must not be in a layout."""
+    return looks_personal(name) and (is_value(name) or has_address(name) is not None)
+
+
 def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Returns the column names or numbers that the caller passed for a field, as strings."""
     several = (names,) if isinstance(names, str | int) else names

@@ -12,6 +12,7 @@ import re
 import stat
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
@@ -533,8 +534,12 @@ def _compared(
         failure = problem
         changes += layout.explained(text, (), read_as) if is_same_format else ()
     if is_same_format and not layout.header and not changes:
-        is_row = selection.of_keys(tuple(layout.columns)).is_row
-        changes += layout.named_in(text, read_as, lambda cells: is_row(cells) is not False)
+        numbers = tuple(str(at) for at in range(1, len(layout.columns) + 1))
+        changes += layout.named_in(text, read_as, selection.of_keys(numbers).is_row)
+    if is_same_format and layout.format == "csv" and (changes or failure is not None):
+        # A file called .csv is read as one, whatever it holds.
+        kind = {"{": "JSON", "[": "JSON", "<": "XML or HTML"}.get(text.lstrip()[:1])
+        changes = [*([f"the format looks like {kind}, not csv"] if kind else ()), *changes]
     if changes:
         raise InvalidInput(f"{CHANGED} {name_of(layout.path)}: {'; '.join(changes)}")
     if failure is not None:
@@ -680,11 +685,12 @@ class FilesReader(_FileReader[L]):
         self._size = sum(sizes)
         if self._selection.form.layout is not None and len(self.paths) > 1:
             self._compare_heads()
-        number = 0
-        for path, size in zip(self.paths, sizes, strict=True):
+        number, named = 0, Counter(map(name_of, dict.fromkeys(self.paths)))
+        for at, (path, size) in enumerate(zip(self.paths, sizes, strict=True), 1):
             self._starts.append(number + 1)
-            last = 0
-            self._names.append(name_of(path))
+            last, name = 0, name_of(path)
+            # The names of two files may differ only in what is not shown, such as the query of an address.
+            self._names.append(f"{name} ({at})" if named[name] > 1 else name)
             with self._opened(path) as file, contextlib.closing(self._rows(file)) as blocks:
                 for block in blocks:
                     yield attrs.evolve(block, first_number=block.first_number + number) if number else block

@@ -13,7 +13,8 @@ from typing import Any, Final, Literal, get_args
 import attrs
 
 from socialapi.bulk.inputs.addresses import ONLY_HERE, is_address
-from socialapi.bulk.inputs.columns import looks_personal, names_given, quoted
+from socialapi.bulk.inputs.columns import holds_data, is_value, looks_personal, names_given, quoted
+from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.errors import InvalidInput, printable
 from socialapi.internal.private_files import MAX_BYTES, read_small
 from socialapi.internal.records import FrozenRecord
@@ -21,6 +22,8 @@ from socialapi.models.validation import Faults, invalid
 
 VERSION: Final = 1
 DELIMITERS: Final = (",", ";", "\t", "|")
+ENCODINGS: Final = ("utf-8", "utf-16", "unknown-8bit")
+"""The encodings that are recognised; XML declares its own."""
 FORMATS: Final = ("csv", "jsonl", "json", "xml", "parquet")
 Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
 """What a backslash escapes: nothing, only quotation marks, or any character. In an `unquoted` file, a backslash escapes
@@ -39,6 +42,7 @@ _LINE_CHARACTERS: Final = 100_000
 _LISTED: Final = 20
 _COMMENT: Final = "# How socialapi reads a file. With layout= or --layout, nothing of this is guessed again.\n"
 _COLUMNS: Final = '\n# Every column, and what it is read as; "" is not read.\n[columns]\n'
+_place_in_toml: Final = re.compile(r"\(at [^()]*\)$").search
 _line_ends: Final = re.compile(r"\r\n|\r|\n").split
 
 
@@ -126,10 +130,13 @@ class FileLayout(FrozenRecord):
             count, listed = len(names), len(self.columns)
             return [] if count == listed else [f"the number of columns is {count}, not {listed}"]
         counts = Counter(name for name in names if name.strip())
-        missing = [_with_role(name, roles) for name, roles in self.columns.items() if not counts[name]]
-        again = [quoted(name) for name in self.columns if counts[name] > 1 and name not in self.repeated]
-        once = [quoted(name) for name in self.repeated if counts[name] == 1]
-        new = [_with_role(name, (role,)) for name in counts if name not in self.columns and (role := read_as(name))]
+        # Objects need not have every key, so one that is not read may be in none of them.
+        is_table = self.format in ("csv", "parquet")
+        needed = {name: roles for name, roles in self.columns.items() if roles or is_table}
+        missing = [_named(name, roles) for name, roles in needed.items() if not counts[name]]
+        again = [_named(name) for name in self.columns if counts[name] > 1 and name not in self.repeated]
+        once = [_named(name) for name in self.repeated if counts[name] == 1]
+        new = [_named(name, (role,)) for name in counts if name not in self.columns and (role := read_as(name))]
         found = {"missing": missing, "there more than once": again, "there only once": once, "new": new}
         return [f"{what}: {_listed(which)}" for what, which in found.items() if which]
 
@@ -165,15 +172,21 @@ class FileLayout(FrozenRecord):
     def _delimited(self, delimiter: str | None) -> str:
         return f"the delimiter is {delimiter!r}, not {self.delimiter!r}"
 
-    def named_in(self, text: str, read_as: Callable[[str], str], is_row: Callable[[list[str]], bool]) -> list[str]:
+    def named_in(
+        self, text: str, read_as: Callable[[str], str], is_row: Callable[[list[str]], bool | None]
+    ) -> list[str]:
         """Returns a difference if a table begins with column names although its layout has none."""
-        first = next((line for line in _line_ends(text) if line.strip()), "")
-        cells = _cells(first, self.delimiter or ",")
-        cells += [""] * (len(self.columns) - len(cells))
-        roles = [self.columns.get(str(at), ()) for at in range(1, len(cells) + 1)]
-        known = [cell for cell, role in zip(cells, roles, strict=True) if role and read_as(cell)]
-        is_same = any(cell in role for cell, role in zip(cells, roles, strict=True))
-        return ["line 1 names the columns"] if is_same or (known and not is_row(cells)) else []
+        lines = [line for line in _line_ends(text) if line.strip()][:2] or [""]
+        first, *rest = [_cells(line, self.delimiter or ",") for line in lines]
+        first += [""] * (len(self.columns) - len(first))
+        roles = [self.columns.get(str(at), ()) for at in range(1, len(first) + 1)]
+        is_known = any(role and read_as(cell) for cell, role in zip(first, roles, strict=True))
+        is_same = any(cell in role for cell, role in zip(first, roles, strict=True))
+        # Words above a row, in a line that is none, are names that are not known.
+        are_words = all(cell.strip() and not (is_value(cell) or is_null_word(cell)) for cell in first)
+        is_above = are_words and any(len(cells) == len(self.columns) and is_row(cells) for cells in rest)
+        is_named = is_same or ((is_known or is_above) and is_row(first) is False)
+        return ["line 1 names the columns"] if is_named else []
 
     def text(self) -> str:
         """Returns the layout as TOML."""
@@ -200,8 +213,10 @@ def _one_or_several(roles: Sequence[str]) -> str | list[str]:
     return list(roles) if len(roles) > 1 else next(iter(roles), "")
 
 
-def _with_role(name: str, roles: Iterable[str]) -> str:
-    return f"{quoted(name)} ({', '.join(roles)})" if roles else quoted(name)
+def _named(name: str, roles: Iterable[str] = ()) -> str:
+    """Returns a name for a message, which may be long or have many digits, as layouts have such names, and its fields."""
+    shown = "<hidden>" if holds_data(name) else f'"{printable(name)}"'
+    return f"{shown} ({', '.join(roles)})" if roles else shown
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -223,7 +238,7 @@ def layout_of(selection: Any, default_region: str | None, phone_format: str) -> 
         raise InvalidInput(f"no layout is written: the files differ in their {', '.join(other)}")
     facts = dict(files[0])
     counts = Counter(name for name in facts.pop("names") if name.strip())
-    if hidden := [str(at) for at, name in enumerate(counts, 1) if looks_personal(name)]:
+    if hidden := [str(at) for at, name in enumerate(counts, 1) if holds_data(name)]:
         raise InvalidInput(f"no layout is written: the names of columns {_listed(hidden)} look like data")
     roles = defaultdict[str, list[str]](list)
     for name, role in sorted(selection.of_keys(tuple(counts)).roles):
@@ -300,18 +315,24 @@ def write_layout_of(
         raise InvalidInput(f"{_shown(path)} {says}")
 
 
-def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
-    """Reads the layout of a selection. Raises InvalidInput, with the reason, if it cannot be used."""
+def _toml_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     import tomllib  # most jobs have no layout
 
     _check_local("layout", path)
-    place, found, says = _shown(path), dict[str, Any](), ""
     try:
-        found = tomllib.loads(read_small(path).decode())
-    except (OSError, ValueError) as problem:  # ValueErrors are those of TOML and of UTF-8
-        says = str(problem.strerror) if isinstance(problem, OSError) else "it is not TOML"
-    if says:  # out here, since an OSError holds the path, which may be data
-        raise InvalidInput(f"the layout {place} cannot be read: {says}")
+        return tomllib.loads(read_small(path).decode("utf-8-sig"))
+    except OSError as problem:
+        says = str(problem.strerror)
+    except ValueError as problem:  # one of TOML or of UTF-8
+        found = _place_in_toml(str(problem))
+        says = "it is not TOML" if found is None else f"it is not TOML {found[0]}"
+    # Raised here, since an OSError holds the path, which may be data.
+    raise InvalidInput(f"the layout {_shown(path)} cannot be read: {says}")
+
+
+def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
+    """Reads the layout of a selection. Raises InvalidInput, with the reason, if it cannot be used."""
+    found, place = _toml_of(path), _shown(path)
     if found.get("version") != VERSION:
         raise InvalidInput(f"{place} is not a layout, or was written by another version: version is not {VERSION}")
     if found.get("reads") != selection.reads:
@@ -323,6 +344,8 @@ def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
         broken.append("header_line")
     if is_csv and "delimiter" not in found:
         broken.append("delimiter")
+    if found.get("format") != "xml" and found.get("encoding", "utf-8") not in ENCODINGS:
+        broken.append("encoding")
     if broken:
         raise InvalidInput(f"the layout {place} is not valid: look at {', '.join(map(quoted, dict.fromkeys(broken)))}")
     roles = {name: tuple([value] if isinstance(value, str) else value) for name, value in columns.items()}
@@ -331,7 +354,13 @@ def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
             raise InvalidInput(f"the layout {place} reads {quoted(name)} as {quoted(other[0])}, which nothing is")
     facts = {name: value for name, value in found.items() if name not in ("version", "header", "columns")}
     facts |= {name: tuple(facts[name]) for name in ("rows", "repeated") if name in facts}
-    return FileLayout(**facts, columns={name: tuple(filter(None, given)) for name, given in roles.items()}, path=path)
+    columns = {name: tuple(filter(None, given)) for name, given in roles.items()}
+    layout = FileLayout(**facts, columns=columns, path=path)
+    try:
+        selection.check_layout(layout)
+    except InvalidInput as problem:
+        raise InvalidInput(f"the layout {place} is not valid: {problem.message}") from None
+    return layout
 
 
 def _are_texts(value: object) -> bool:
@@ -371,10 +400,10 @@ def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]
     says["columns"] = {role: layout.names_of(role) for role in given_columns}
     for name in options.keys() & OPTIONS.keys():
         given = given_columns if name == "columns" else options[name]
-        if given and given != OPTIONS[name] and given != says[name]:
-            faults.append(invalid(name, f"says otherwise than the layout {_shown(layout.path)}: leave out one of them"))
-    if options["header"] is False and layout.header:
-        faults.append(invalid("header", f"says otherwise than the layout {_shown(layout.path)}: leave out one of them"))
+        if (given or given is False) and given != OPTIONS[name] and given != says[name]:
+            advice = f"leave it out, or write the line {name} = {_toml(given)} into the layout"
+            advice = advice if name in ("default_region", "phone_format") else "leave out one of them"
+            faults.append(invalid(name, f"says otherwise than the layout {_shown(layout.path)}: {advice}"))
     faults.refuse()
     by_name = defaultdict[str, set[str]](set)
     for name, role in selection.of_keys(tuple(layout.columns)).roles:

@@ -197,6 +197,8 @@ def _between(found: Mapping[int, RowProblem], start: int, stop: int) -> Mapping[
 
 def note_names(selection: Any, names: Collection[str]) -> None:
     """Records the column names of a file. Raises NamesChanged if they differ from its layout."""
+    if "names" in selection.files.current:
+        return  # a table is looked at again with the columns that are read
     selection.files.note(names=list(names))
     if (layout := selection.form.layout) is not None and (changes := layout.changes(list(names), by_name(selection))):
         raise NamesChanged(changes)
@@ -310,6 +312,9 @@ class FoundColumns:
                 if not positions_of((each,), names):
                     listed = printable_names(names)
                     raise InvalidInput(f"{location}there is no column {quoted(each)} for {field}; there are: {listed}")
+
+    def check_layout(self, layout: FileLayout) -> None:
+        """Raises InvalidInput if the job cannot use the options that the layout has."""
 
     def notes(self) -> Sequence[RowIssue]:
         """Returns the warnings about the whole input or one of its columns."""

@@ -126,8 +126,6 @@ class UpsertOptions(JobOptions):
                 "flush_after_seconds",
                 "does not go with delete_vanished and max_reject_share: all is read before anything is sent",
             )
-        yield from same_files("journal", self.journal_path, {"the digest file, too": self.digests})
-        yield from same_files("digests", self.digests, self.outputs)
         yield from super().problems()
 
 

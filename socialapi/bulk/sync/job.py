@@ -18,7 +18,7 @@ from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import OURS, JobDescription, LimitExceeded, log_groups, run_job, same_files
 from socialapi.bulk.rows import RowBlock
-from socialapi.bulk.settled import SettledCalls
+from socialapi.bulk.settled import SettledCalls, explained
 from socialapi.bulk.sync.reading import ReadingJob, SyncOptions
 from socialapi.bulk.sync.scratch import DUE, ranges_of
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
@@ -192,8 +192,7 @@ async def sync(
     and BulkError if the sync stopped later.
     """
     faults = Faults() if faults is None else faults
-    others = {"the input itself": desired, **options.outputs}
-    faults += [*options.problems(), *same_files("snapshot", options.snapshot, others)]
+    faults += [*options.problems(), *same_files("snapshot", options.snapshot, {"the input itself": desired})]
     ids = destination.target.path_parameters
     with _snapshot_path(options) as path:
         with faults:
@@ -482,8 +481,7 @@ class SyncJob:
             cause = problem
         else:
             return
-        reason = str(cause) if isinstance(cause, SocialApiError) else type(cause).__name__
-        raise BulkError(f"the sync stopped {when}: {reason}", self._counts.report()) from cause
+        raise BulkError(f"the sync stopped {when}: {explained(cause)}", self._counts.report()) from cause
 
     def _close_rejects(self) -> None:
         if (file := self._reading.rejects_file) is not None:

@@ -67,6 +67,18 @@ async def test_it_can_be_told_where_a_row_is(exports: Path) -> None:
             assert reader.file_row_of(1) is None
 
 
+async def test_files_whose_names_are_shown_alike_are_told_apart_by_their_place_in_the_list(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("ada@b.example", "x.csv", "bob@b.example")]
+    for path in paths:
+        write(path, "email\na@b.example\n")
+    async with open_users([*paths, paths[1]]) as reader:
+        async for _ in reader:
+            pass
+    names = [place[0] for number in range(1, 5) if (place := reader.file_row_of(number)) is not None]
+    hidden = "the path (hidden because it looks like data)"
+    assert names == [f"{hidden} (1)", str(paths[1]), f"{hidden} (3)", str(paths[1])]
+
+
 async def test_what_is_read_is_measured_over_all_files(tmp_path: Path) -> None:
     for number in range(2):
         write(tmp_path / f"{number}.csv", "email\n" + "a@b.example\n" * 40 * ROWS_PER_BLOCK)

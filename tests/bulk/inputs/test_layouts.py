@@ -183,7 +183,11 @@ DRIFT: Mapping[str, tuple[str | bytes, str | bytes, str]] = {
         f'{{"email":"{ANN}","n":1}}\n{{"email":"{BOB}"}}\n',
         "the format is jsonl, not json",
     ),
-    "Parquet": (TABLE, b"parquet", "the format is parquet, not csv"),
+    "Parquet": (TABLE, b"parquet", "the format is parquet, not csv$"),
+    "names that are not known above a list without names": (
+        *(f"1,{ANN}\n2,{BOB}\n", f"id,Kontaktfeld\n1,{ANN}\n"),
+        "line 1 names the columns$",
+    ),
     "another array of rows": (WRAPPED, WRAPPED.replace("data", "items"), 'the rows are in "items", not in "data"'),
     "no key around the rows": (WRAPPED, PEOPLE, 'the rows are in the document itself, not in "data"'),
     "a key that is gone": (PEOPLE, PEOPLE.replace("email", "Mail"), 'missing: "email" (email); new: "Mail" (email)'),
@@ -200,18 +204,42 @@ DRIFT: Mapping[str, tuple[str | bytes, str | bytes, str]] = {
 @pytest.mark.parametrize("what", DRIFT)
 async def test_a_file_that_has_changed_stops_before_the_first_request_and_says_how(what: str) -> None:
     before, after, says = DRIFT[what]
-    options: dict[str, Any] = {"header": False, "columns": {"handle": 2}} if before == HANDLES else {}
+    options: dict[str, Any] = {"header": False} if str(before)[0] == "1" else {}
+    options |= {"columns": {"handle" if before == HANDLES else "email": 2}} if options else {}
     await lint_records(written("a", before), **options, write_layout="l.toml")
     path = as_parquet("b", Kunde=[1], Mail=[ANN], Telefon=[PHONE]) if after == b"parquet" else written("b", after)
     service = ModelService()
     with pytest.raises(InvalidInput) as stopped:
         await job_of(service, path, layout="l.toml").run()
-    assert stopped.value.message.startswith(f"b: the file differs from the layout l.toml: {says}")
+    assert f"{stopped.value.message}$".startswith(f"b: the file differs from the layout l.toml: {says}")
     assert not service.members
     # Of several files, too, whatever comes first.
     with pytest.raises(InvalidInput, match="the file differs from the layout"):
         await job_of(service, ["a", path], layout="l.toml").run()
     assert not service.members
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (PEOPLE, "the format looks like JSON, not csv"),
+        (f'{{"email":"{ANN}"}}\n', "the format looks like JSON, not csv"),
+        ("<!DOCTYPE html>\n<html><body>Please sign in; it is late\n", "the format looks like XML or HTML, not csv"),
+    ],
+)
+async def test_what_is_no_csv_is_named_although_the_file_is_called_so(content: str, says: str) -> None:
+    await lint_records(written("a.csv", TABLE), write_layout="l.toml")
+    with pytest.raises(InvalidInput, match=f"differs from the layout l.toml: {says}; missing"):
+        await uploaded(written("a.csv", content), layout="l.toml")
+
+
+async def test_a_row_above_rows_is_no_name_and_an_object_need_not_have_what_is_not_read() -> None:
+    options: dict[str, Any] = {"header": False, "columns": {"email": 2}}
+    await lint_records(written("a.csv", f"1,{ANN}\n2,{BOB}\n"), **options, write_layout="l.toml")
+    for first in ("1,none", ",nothing", "Ann,n/a"):
+        assert await uploaded(written("b.csv", f"{first}\n2,{BOB}\n"), layout="l.toml") == held("email", BOB)
+    await lint_records(written("a.jsonl", f'{{"email":"{ANN}","tags":1}}\n'), write_layout="m.toml")
+    assert await uploaded(written("b.jsonl", f'{{"email":"{BOB}"}}\n'), layout="m.toml") == held("email", BOB)
 
 
 async def test_a_file_at_an_address_has_a_layout_as_a_local_one_and_a_layout_at_an_address_is_refused() -> None:
@@ -281,6 +309,7 @@ async def test_an_option_that_says_otherwise_than_the_layout_is_refused(option: 
     with pytest.raises(InvalidInput, match=f"{option} says otherwise than the layout"):
         await uploaded(path, layout="l.toml", **{option: OTHERWISE[option]})
     same: dict[str, Any] = {"columns": {"email": "Mail"}, "header_line": 1, "default_region": "DE"}
+    written("l.toml", b"\xef\xbb\xbf" + content_of("l.toml"))  # as some editors save it
     assert await uploaded(path, layout="l.toml", **same) == held("email", ANN)
 
 
@@ -315,10 +344,41 @@ async def test_no_layout_is_written_over_a_file_after_a_broken_input_or_with_nam
         content_of("b.toml")
 
 
+PLAIN: Final = 'version = 1\nreads = "people"\nformat = "jsonl"\n'
+NAMES: Final = (
+    *(
+        "Sales 2023/2024",
+        "custom_field_360012345678",
+        "How satisfied are you with the goods that we have sent you so far?",
+    ),
+    *("CLV @ risk", "2024"),
+)
+"""Names that are no data, although messages about files whose names are not known hide them."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_layout_has_every_name_that_is_no_data_and_says_which_is_gone(name: str) -> None:
+    await lint_records(written("a.csv", f"Mail;{name}\n{ANN};1\n"), write_layout="l.toml")
+    assert tomllib.loads(content_of("l.toml").decode())["columns"] == {"Mail": "email", name: ""}
+    assert await uploaded("a.csv", layout="l.toml") == held("email", ANN)
+    with pytest.raises(InvalidInput) as stopped:
+        await uploaded(written("b.csv", f"Mail;x\n{ANN};1\n"), layout="l.toml")
+    assert stopped.value.message.endswith(f'missing: "{name}"')
+
+
+@pytest.mark.parametrize("name", [f"Ann <{ANN}>", PHONE, "0171 3920012", "0" * 64])
+async def test_a_layout_has_no_name_that_is_data(name: str) -> None:
+    with pytest.raises(InvalidInput, match="no layout is written: the names of columns 2 look like data"):
+        await lint_records(written("a.csv", f"Mail;{name}\n{BOB};1\n"), header_line=1, write_layout="l.toml")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("not = [toml", "it is not TOML"),
+        ("version = 1\nnot = [toml", "it is not TOML (at line 2, "),
+        (f'{PLAIN}encoding = "latin-1"\n[columns]\n"email" = "email"', 'look at "encoding"'),
+        (f'{PLAIN}default_region = "XX"\n[columns]\n"email" = "email"', "l.toml is not valid: 'XX' is not a region"),
+        (f'{PLAIN}phone_format = "x"\n[columns]\n"email" = "email"', "l.toml is not valid: phone_format must be"),
         ("version = 2", "or was written by another version"),
         ('version = 1\nreads = "products"', "is not a layout of people"),
         ('version = 1\nreads = "people"\nformat = "csv"\ndelimiter = ";;"', '"delimiter", "columns", "header_line"'),

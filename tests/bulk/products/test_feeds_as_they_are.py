@@ -374,7 +374,7 @@ async def test_the_advice_about_missing_columns_names_columns_that_are_free(tmp_
     with pytest.raises(InvalidInput, match="no column availability, condition, image_link ") as error:
         await load(tmp_path / "export.csv")
     assert "description might" not in str(error.value)
-    assert '--set "availability=in stock"' in str(error.value)
+    assert 'constants={"availability": "in stock"}' in str(error.value)
 
 
 @EVERY_FORMAT

@@ -26,12 +26,12 @@ SECTION: Final = Section("simulate")
 FLEETS: Final = (8, 100, 1_000, 5_000)
 FEWEST_AT_ONCE: Final = 256
 LONG: Final = "all goes well"
-UNRESERVED: Final = "nothing left to interactive calls"
-SLOW: Final = "2 s a reply"
-LOSING: Final = "1 % of replies lost"
+UNRESERVED: Final = "no reserve for interactive calls"
+SLOW: Final = "2 s a response"
+LOSING: Final = "1 % of responses lost"
 RESTARTED: Final = "Redis restarted without its data"
 CALLED: Final = "20 interactive calls a minute"
-CALLED_UNRESERVED: Final = "the same, nothing left to them"
+CALLED_UNRESERVED: Final = "the same without a reserve"
 
 
 def scenarios(workers: int, fleets: Sequence[int], hours: float, long_hours: float) -> list[Scenario]:
@@ -44,16 +44,16 @@ def scenarios(workers: int, fleets: Sequence[int], hours: float, long_hours: flo
         attrs.evolve(many, name=LONG, hours=long_hours),
         attrs.evolve(many, name=UNRESERVED, reserve_share=0.0),
         *(_of_size(many, size, _fleet(size)) for size in fleets),
-        attrs.evolve(many, name="20 ms a reply", latency_seconds=0.02),
+        attrs.evolve(many, name="20 ms a response", latency_seconds=0.02),
         attrs.evolve(many, name=SLOW, latency_seconds=2.0),
         attrs.evolve(many, name=LOSING, lost_replies=0.01),
-        attrs.evolve(many, name="1 % of the answers of Redis lost", lost_answers=0.01),
-        attrs.evolve(many, name="a tenth of the workers dies an hour", deaths_an_hour=0.1),
+        attrs.evolve(many, name="1 % of Redis responses lost", lost_answers=0.01),
+        attrs.evolve(many, name="a tenth of the workers killed each hour", deaths_an_hour=0.1),
         *(_of_size(failing, size, _failing(size)) for size in fleets),
         attrs.evolve(many, name=RESTARTED, loses_data=True),
         attrs.evolve(many, name=CALLED, interactive_a_minute=20.0),
         attrs.evolve(many, name=CALLED_UNRESERVED, interactive_a_minute=20.0, reserve_share=0.0),
-        attrs.evolve(failing, name="everything together", loses_data=True, interactive_a_minute=20.0),
+        attrs.evolve(failing, name="everything combined", loses_data=True, interactive_a_minute=20.0),
     ]
 
 
@@ -68,7 +68,7 @@ def _fleet(workers: int) -> str:
 
 
 def _failing(workers: int) -> str:
-    return f"{workers:,} workers, the last three together"
+    return f"{workers:,} workers, the last three combined"
 
 
 def section(results: Sequence[Result], where: str, plot: str) -> str:
@@ -93,13 +93,13 @@ def _introduction(long: Result, where: str) -> str:
     scenario = long.scenario
     seconds = f"{scenario.window_seconds:.0f} s"
     return f"""
-        `make simulate` writes this section. It runs the script of `RedisPacer` on {where}, under a clock of its own,
-        for workers that follow the same protocol, each with {scenario.requests_at_once} requests of a job on their way or
-        waiting ({FEWEST_AT_ONCE // 8} where there are 8 workers). The service is one of its own, too: it allows
-        {scenario.limit:,} requests in a window of {seconds} that opens with a request, and in any other {seconds} as well,
-        which is stricter than documented. It counts a request at a random time before its reply, which takes
-        {1_000 * scenario.latency_seconds:.0f} ms. Unless said otherwise there are {scenario.workers:,} workers and an
-        `interactive_reserve` of {_percent(scenario.reserve_share, 0)}. The quota is the whole limit, the reserve included."""
+        `make simulate` writes this section: it runs the script of `RedisPacer` on {where}, with a simulated clock and
+        service, and simulated workers that follow its protocol. Each worker has {scenario.requests_at_once} job requests in
+        flight or waiting ({FEWEST_AT_ONCE // 8} with 8 workers). The service allows {scenario.limit:,} requests in a window
+        of {seconds} that opens with a request, and no more in any sliding {seconds}, which is stricter than documented. It
+        counts a request at a random time before its response, which takes {1_000 * scenario.latency_seconds:.0f} ms. Unless
+        stated otherwise, there are {scenario.workers:,} workers, `interactive_reserve` is
+        {_percent(scenario.reserve_share, 0)}, and the quota is the complete limit, including that reserve."""
 
 
 def _of_quota(results: Mapping[str, Result]) -> str:
@@ -107,23 +107,23 @@ def _of_quota(results: Mapping[str, Result]) -> str:
     scenario = long.scenario
     allowed = scenario.limit * scenario.seconds / scenario.window_seconds
     return f"""
-        **The quota is used, and not exceeded.** In {scenario.hours:g} hours {scenario.workers:,} workers send
+        **Workers use the quota and do not exceed it.** In {scenario.hours:g} hours {scenario.workers:,} workers send
         {long.accepted:,} of {allowed:,.0f} requests, {_percent(long.quota_used)} in steady state, and get
-        {_count(long.refused_by_window + long.refused_by_sliding_window)}. {_percent(scenario.reserve_share, 0)} are left to
-        interactive calls; what else is missing is the latency, for a place is free one window after the *reply*. With
-        nothing left to them it is {_percent(free.quota_used)}. How many workers there are makes no difference."""
+        {_count(long.refused_by_window + long.refused_by_sliding_window)}. The reserve for interactive calls takes
+        {_percent(scenario.reserve_share, 0)}, and latency the rest, because a slot is free one window after the *response*.
+        Without the reserve, they use {_percent(free.quota_used)}. The number of workers makes no difference."""
 
 
 def _of_costs(results: Mapping[str, Result]) -> str:
     slow, losing, restarted = (results[name] for name in (SLOW, LOSING, RESTARTED))
     return f"""
-        **What costs quota is replies that are slow or lost.** At 2 s a reply a place comes back after 62 s:
-        {_percent(slow.quota_used)}. A request without a reply may be executed until its timeout
-        ({DEFAULTS.timeout_seconds:.0f} s), and its place comes back one window after that: with 1 % of them,
-        {_percent(losing.quota_used)}. Workers that die, and answers of Redis that are lost, cost next to nothing. A Redis
-        that loses its data is told again what was sent, by each worker when it asks next, within
-        {MAX_POLL_SECONDS:.0f} s: no window of the service is exceeded ({_count(restarted.refused_by_window)}), but
-        one that slides may be ({_count(restarted.refused_by_sliding_window)})."""
+        **Slow and lost responses cost quota.** At 2 s a response, a slot is free again after 62 s:
+        {_percent(slow.quota_used)}. A request without a response may be executed until its timeout
+        ({DEFAULTS.timeout_seconds:.0f} s), and its slot is free one window later: with 1 % of them,
+        {_percent(losing.quota_used)}. Killed workers and lost Redis responses cost almost nothing. If Redis loses its data,
+        each worker reports its requests again with its next call, within {MAX_POLL_SECONDS:.0f} s: they exceed no window of
+        the service ({_count(restarted.refused_by_window)}), but may exceed a sliding one
+        ({_count(restarted.refused_by_sliding_window)})."""
 
 
 def _of_turns(results: Mapping[str, Result]) -> str:
@@ -131,13 +131,13 @@ def _of_turns(results: Mapping[str, Result]) -> str:
     scenario = long.scenario
     waiting = DEFAULTS.bulk_max_wait_seconds * scenario.limit / scenario.window_seconds
     return f"""
-        **Everybody gets a turn.** A worker of the {scenario.workers:,} gets between {_percent(long.shares[0])} and
-        {_percent(long.shares[-1])} of the mean in {scenario.hours:g} hours. An interactive call waits for
-        {1_000 * _longest(called.interactive_waits):.0f} ms at most where places are left to them, and for up to
-        {_longest(behind.interactive_waits):.0f} s where none are. A request of a job waits for its turn:
-        {_longest(long.job_waits):.0f} s at most with {scenario.workers:,} workers, and in proportion with more, so that
-        `bulk_max_wait_seconds` ({DEFAULTS.bulk_max_wait_seconds:.0f}) bounds how many requests may wait: {waiting:,.0f}.
-        Redis has {long.calls_a_second:.0f} calls a second."""
+        **Every worker gets a turn.** Each of the {scenario.workers:,} workers gets between {_percent(long.shares[0])} and
+        {_percent(long.shares[-1])} of the mean in {scenario.hours:g} hours. An interactive call waits at most
+        {1_000 * _longest(called.interactive_waits):.0f} ms with the reserve, and up to
+        {_longest(behind.interactive_waits):.0f} s without. A job's request waits at most
+        {_longest(long.job_waits):.0f} s with {scenario.workers:,} workers, and proportionally longer with more, so
+        `bulk_max_wait_seconds` ({DEFAULTS.bulk_max_wait_seconds:.0f}) limits the waiting requests to {waiting:,.0f}. Redis
+        gets {long.calls_a_second:.0f} calls a second."""
 
 
 def _percent(share: float, digits: int = 1) -> str:
@@ -158,9 +158,9 @@ def _percentile(waits: Sequence[float], share: float) -> float:
 
 def _table(results: Sequence[Result]) -> Iterator[str]:
     names = (
-        *("What happens", "hours", "quota used", "429", "429 by a window that slides"),
+        *("What happens", "hours", "quota used", "429", "429 by a sliding window"),
         *("wait of a job's request: median, longest, s", "wait of an interactive call: 99 %, longest, s"),
-        *("smallest and largest share of a worker, of the mean", "calls to Redis a second"),
+        *("smallest and largest share of a worker, relative to the mean", "calls to Redis a second"),
     )
     yield f"| {' | '.join(names)} |"
     yield "|---" * len(names) + "|"

@@ -47,7 +47,7 @@ def test_every_table_is_in_one_piece() -> None:
 
 async def test_each_type_of_problem_has_the_status_of_its_line(ask: Asker) -> None:
     said: dict[str, int] = {}
-    for part in ROWS["Which status has a problem of each type?"].split(". "):
+    for part in ROWS["Which status does each type of problem have?"].split(". "):
         if (beginning := re.match(r"(\d{3}): ", part)) is not None:
             said |= dict.fromkeys(re.findall(r"`([a-z-]+)`", part), int(beginning[1]))
     assert said.keys() == PROBLEM_TYPES.keys()
@@ -85,13 +85,12 @@ async def test_token_errors_have_the_codes_of_their_line(ask: Asker) -> None:
 async def test_pages_and_default_fields_are_those_of_their_lines(ask: Asker) -> None:
     user = ask.emulator.seed["user_ids"][0]
     assert len((await ask.get(f"/2/users/{user}/tweets")).data) == 10
-    assert "10, or `max_results` from 5 to 100" in ROWS["How many items has a page?"]
+    assert "10, or `max_results` from 5 to 100" in ROWS["How many items does a page have?"]
     ids = ",".join(ask.emulator.seed["post_ids"][:40])
     expansions = "author_id,attachments.media_keys,attachments.poll_ids,geo.place_id"
     reply = await ask.get("/2/tweets", ids=ids, expansions=expansions)
-    line = ROWS["Which fields come unasked?"]
-    kinds = {"users": "a user", "media": "media", "polls": "a poll", "places": "a place"}
-    for kind, called in kinds.items():
+    line = ROWS["Which fields are returned by default?"]
+    for kind in ("users", "media", "polls", "places"):
         (names,) = {frozenset(each) for each in reply.json["includes"][kind]}
-        said = line.partition(f"of {called} ")[2].partition(", of ")[0]
+        said = line.partition(f"; {kind} ")[2].partition(";")[0]
         assert set(re.findall(r"`(\w+)`", said)) == names

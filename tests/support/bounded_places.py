@@ -262,7 +262,7 @@ scratch files of a sync
     bulk/sync/buckets.py BucketFile.__init__ _gathered
     bulk/sync/buckets.py BucketFile.__init__ _regions
     bulk/sync/buckets.py ScratchFile._at read
-    bulk/sync/buckets.py _Gathered different
+    bulk/sync/buckets.py _Gathered distinct_expiries
     bulk/sync/buckets.py _Gathered packed
     bulk/sync/members.py _divided read
     bulk/sync/members.py buckets_of read

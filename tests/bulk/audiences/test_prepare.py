@@ -316,7 +316,7 @@ def test_a_single_user_of_other_kinds_types_or_none() -> None:
     odd = user(service_id=[12, 1.5])
     assert prepare_user(odd) == (
         {"service_id": [sha256("12")]},
-        [BrokenRule(path="service_id[1]", reason="is neither a text nor a whole number")],
+        [BrokenRule(path="service_id[1]", reason="is neither text nor a whole number")],
     )
     assert prepare_user(user()) == ({}, [BrokenRule(path="", reason="has no identifier")])
     assert prepare_user(do_not_reach_user(email=DIGEST.upper())) == ({"email": [DIGEST]}, [])

@@ -187,7 +187,7 @@ async def test_a_column_of_numbers_that_are_no_text_is_said() -> None:
     assert report.unusable_rows == 0
     phones = report.kinds[1]
     assert (phones.present, phones.usable) == (1, 0)
-    assert list(phones.reasons) == ["is neither a text nor a whole number"]
+    assert list(phones.reasons) == ["is neither text nor a whole number"]
 
 
 async def test_a_column_of_numbers_that_a_gap_made_floats_of_is_one_of_whole_numbers() -> None:

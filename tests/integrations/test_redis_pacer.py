@@ -696,7 +696,7 @@ def test_anything_but_an_address_or_an_asynchronous_connection_is_refused(given:
     ],
 )
 def test_an_address_of_another_form_is_refused_and_not_shown(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="must be of the form redis://host:port/0") as caught:
+    with pytest.raises(ConfigurationError, match="must have the form redis://host:port/0") as caught:
         RedisPacer(url)
     assert "secret" not in repr(caught.value)
     assert caught.value.__context__ is None

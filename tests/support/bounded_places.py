@@ -336,7 +336,7 @@ what a server behind the address of Redis is, when it first fails
 between questions to a Redis that fails
     integrations/redis_fence.py RedisFence._answer sleep
     integrations/redis_window.py SharedWindow._back_off wait_for_event
-answers that Redis is still to be told of, for each limit
+responses to be reported to Redis, for each limit
     integrations/redis_window.py SharedWindow.__init__ deque
     integrations/redis_window.py SharedWindow._question deque
     integrations/redis_window.py SharedWindow._serve_once deque
@@ -366,7 +366,7 @@ the start of an emulator in the background
     cli/emulator.py _ready_line wait_for
     cli/emulator.py _ready_line_within readline
     cli/emulator.py _ready_line_within wait
-an emulator that is told of a webhook target
+an emulator that learns a webhook target
     cli/emulator.py target read
 the upload that the demo kills, until it is halfway
     cli/demo.py _kill_upload sleep

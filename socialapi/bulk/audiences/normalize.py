@@ -229,7 +229,9 @@ def phone_number(
             return _digest_or(text, phone_numbers.NOT_POSSIBLE, removed)
         if has_marks(text):
             raise Unusable(phone_numbers.why_not(text, region))
-        if phone_numbers.is_masked(text):  # the library reads an x as 9, and skips other signs
+        if phone_numbers.is_masked(
+            phone_numbers.without_footnote_mark(text)
+        ):  # the library reads an x as 9, and skips other signs
             raise Unusable(phone_numbers.MASKED)
     if (not is_plain or "/" in text) and phone_numbers.holds_several(text, region):
         raise Unusable(phone_numbers.SEVERAL)

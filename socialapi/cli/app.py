@@ -178,7 +178,9 @@ app: App = App(
 
 
 @app.command(name="help")
-def help_(*command: Annotated[str, Parameter(help="A command, as audience upload; by default all of them.")]) -> None:
+def help_(
+    *command: Annotated[str, Parameter(help="A command, for example audience upload. By default, all commands.")],
+) -> None:
     """Show what a command does, as its --help does.
 
     For example `socialapi help audience upload`.

@@ -124,7 +124,7 @@ class EmulatorFlags:
     webhook_target: Annotated[
         tuple[str, ...],
         Parameter(
-            help="URL=LOCAL: where the requests to a webhook's URL really go, for example "
+            help="URL=LOCAL: the local URL to which requests for a webhook's URL are sent, for example "
             "https://hooks.example.com/in=http://127.0.0.1:9000/in; can be repeated.",
             negative=(),
             validator=_check_targets,
@@ -388,7 +388,7 @@ def _detach(flags: EmulatorFlags) -> int:
         Path(log).unlink()
         if (status := process.wait()) > 0:  # it said why itself
             return status
-        output.say(f"the emulator was ended before it served, for which it has {READY_TIMEOUT_SECONDS:g} seconds")
+        output.say(f"the emulator ended before it was ready, or was not ready within {READY_TIMEOUT_SECONDS:g} seconds")
         return output.USAGE
     process.returncode = 0  # or Python warns that it goes on
     ready = orjson.loads(line)

@@ -118,7 +118,7 @@ def _forget_rejects(job: JobStatus) -> bool:
         return False
     if path.is_file() and not job.has_left(path):
         command = f"socialapi jobs forget {shlex.quote(str(path))}"
-        output.say(f"the rejects file {path} was changed after the job, and stays; `{command}` deletes it")
+        output.say(f"the rejects file {path} was changed after the job, so it is kept; `{command}` deletes it")
         return False
     if not erase(path, "rejects file"):
         output.say(f"the rejects file {path} is in use by another job, and stays")

@@ -121,7 +121,7 @@ def _option(found: re.Match[str]) -> str:
 
 
 def words_of(error: "Problem | ServiceError") -> str:
-    """Returns the service's text for an error of an answer; empty if it has none."""
+    """Returns the service's message for an error in a response, or an empty string."""
     from socialapi.problems import ServiceError
 
     if isinstance(error, ServiceError):

@@ -75,7 +75,7 @@ def _query(call: Call, pairs: Pairs) -> dict[str, Any]:
 
 
 def known_fields(call: Call, declared: Any, value: Any) -> Any:
-    """Returns the value; where fields are lenient, a copy without those that are not declared."""
+    """Returns the value, or if unknown fields are allowed, a copy without them."""
     if not call.service.settings.lenient_fields:
         return value
     known = copy.deepcopy(value)

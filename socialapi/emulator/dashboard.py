@@ -15,8 +15,8 @@ from socialapi.emulator.service import Service
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId
 
 MAX_ROWS: Final = 500
-"""The maximum number of audiences, lists, catalogs or windows in an answer, the fullest first; a
-service may have thousands.
+"""The maximum number of audiences, lists, catalogs or windows in a response. Those with the
+most entries come first.
 """
 
 Row = dict[str, Any]

@@ -222,7 +222,7 @@ class Fault:
 
 
 class _ScriptedFault:
-    """A fault, and the numbers of requests that it still lets pass, and can still apply to."""
+    """A fault, with the numbers of requests to let through first and to affect after that."""
 
     def __init__(self, fault: Fault, ordinal: int) -> None:
         self.fault = fault

@@ -245,7 +245,7 @@ def error_schemas(problem_base_url: str) -> dict[str, Schema]:
 
 
 def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """Returns the schemas of problems. `Problem` is any of them, told apart by its type."""
+    """Returns the schemas of problems. `Problem` is their union, discriminated by `type`."""
     schemas = JsonSchemas()
     by_type = {_GENERIC: _problem(schemas, Problem, _GENERIC, ())}
     for slug, cls in PROBLEM_TYPES.items():

@@ -135,7 +135,7 @@ def paginate(
 def paginate_items(
     call: Call, items: Mapping[int, Any], show: Callable[[Any], Any], *, newest_first: bool = False
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Returns the items of a page, each shown by `show`, and its `meta`. The items are given by ascending number."""
+    """Returns the items of a page, each rendered with `show`, and its `meta`. `items` must be sorted by ascending number."""
     page = paginate(call, Numbered(list(items), newest_first))
     return [show(items[number]) for number in page.positions], page.meta
 

@@ -42,7 +42,7 @@ class SocialApiDataSource(DataSource):  # type: ignore[misc]  # PySpark is an ex
         return "socialapi"
 
     def writer(self, schema: Any, overwrite: bool) -> "SocialApiWriter":
-        """Returns the writer, with operation and times fixed for all tasks. Raises InvalidInput."""
+        """Returns the writer. Its operation and times are set once, for all tasks. Raises InvalidInput for invalid options."""
         now = datetime.datetime.now(datetime.UTC)
         return SocialApiWriter(read_settings(dict(self.options), schema.fieldNames(), now=now, overwrite=overwrite))
 

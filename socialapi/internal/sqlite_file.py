@@ -36,7 +36,7 @@ _HEAD_BYTES: Final = 72
 """The number of bytes up to the end of the application id, which identifies the kind of file."""
 _COMPANION_SUFFIXES: Final = ("-wal", "-shm", "-journal")
 _PRIMARY_CODE: Final = 0xFF
-"""The bits of a result code with the kind of failure. The other bits give the details."""
+"""The bits of a result code that encode the kind of failure. The other bits give the details."""
 
 
 @attrs.frozen(kw_only=True)

@@ -235,7 +235,7 @@ class _Further(TypedDict, total=False):
     poster_media_key: str | None
     thank_you_url: str | None
     unlocked_image_media_key: str | None
-    """Shown after the user has posted. Answers do not contain it."""
+    """Shown after the user has posted. Not included in responses."""
     unlocked_video_media_key: str | None
 
 

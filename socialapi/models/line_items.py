@@ -283,7 +283,7 @@ class LineItemCuratedCategory(Model):
 
 
 class CuratedCategoriesQuery(CountQuery, total=False):
-    """Parameters that select curated categories by country. Those for paging are assumed."""
+    """Parameters that select curated categories by country. The parameters for paging are not documented for this endpoint."""
 
     country_codes: Annotated[ListOf[CountryCode], MinLen(1)]
 

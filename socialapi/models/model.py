@@ -69,7 +69,7 @@ def _shows_its_fields(kind: Any) -> bool:
 
 
 def _shown_fields(record: Any) -> dict[str, object]:
-    """Returns what the repr of a record shows, by the names on the wire."""
+    """Returns the fields that the repr of a record shows, keyed by their names on the wire."""
     return {wire_name(field): getattr(record, field.name) for field in attrs.fields(type(record)) if field.repr}
 
 

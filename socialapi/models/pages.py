@@ -28,7 +28,7 @@ def no_includes() -> "Includes":
 
 
 class Origin(Protocol):
-    """Where a page is in the collection that it is from."""
+    """The position of a page in its collection."""
 
     def position_behind(self, page: "Page[Any]", index: int) -> str:
         """Returns the position behind an item of the page."""

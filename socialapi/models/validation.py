@@ -551,7 +551,7 @@ def _parameters(declared: Any) -> Check:
 
 
 def value_type(kind: Any) -> Any:
-    """Returns T for `Required[T]` and `NotRequired[T]`, since the class knows its required keys."""
+    """Returns T for `Required[T]` and `NotRequired[T]`. The class records separately which keys are required."""
     return typing.get_args(kind)[0] if typing.get_origin(kind) in (typing.Required, typing.NotRequired) else kind
 
 

@@ -43,7 +43,7 @@ class ProductSets(Resource):
         """Waits until the products of a FILTERED set have been determined. Returns the set, whose
         `processing_status` is DONE or FAILED then.
 
-        It is read again after 1 s, 2 s, 4 s and so on up to 15 s. `on_progress` is called with the set
+        Reads the set again after 1 s, 2 s, 4 s and so on, up to 15 s. Calls `on_progress` with the set
         after each time that it is not ready. A MANUAL set is returned at once. Raises NotReady after
         `timeout_seconds`.
         """

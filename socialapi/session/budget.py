@@ -172,7 +172,7 @@ class ConnectionPlaces:
         return True
 
     def give_back(self) -> None:
-        """Gives a place to the task that has waited longest, or frees it."""
+        """Releases a slot: passes it to the task that has waited longest, or frees it."""
         while self._waiting:
             place = self._waiting.popleft()
             if not place.done():

@@ -298,13 +298,13 @@ class Session:
             raise
 
     async def open(self, call: Call[Any], *, answer_seconds: float) -> "LiveReply":
-        """Returns the start of an answer whose body does not end.
+        """Opens a streaming response, and returns it when its headers have arrived.
 
         Makes one attempt, and a second one if the token had to be replaced. Each may take
         `answer_seconds` by the clock. Retrying is up to the stream, whose waits differ from those
         of other calls.
 
-        Raises ApiError, TransportError, and RateLimitTooLong instead of waiting too long.
+        Raises ApiError, TransportError, and RateLimitTooLong if the wait for the limit would be too long.
         """
 
         async def send(

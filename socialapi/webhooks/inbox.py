@@ -1,4 +1,4 @@
-"""A durable inbox: accepted events are stored on disk and handed out until they are finished."""
+"""A durable inbox: stores accepted events on disk and delivers them until they are finished."""
 
 import asyncio
 import contextlib

@@ -51,7 +51,7 @@ def json_ready(value: Any, shape: Callable[[Any], Any] = json_shape) -> Any:
 
 
 def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
-    """Yields what is of none of JSON's types. Lone surrogates and any integers are."""
+    """Yields the values that JSON has no type for. Lone surrogates and large integers count as JSON."""
     kind = value.__class__
     if kind is dict:
         for name, each in value.items():

@@ -549,7 +549,7 @@ class _Columns(Generic[L]):
         self._usual_width = max(width, usual_width)
         self._is_known = is_known
         self.short = 0
-        """The number of returned rows with fewer cells than names, but more than one cell."""
+        """The number of returned rows with fewer cells than there are columns, but more than one."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
         names = (*names, *NAMES_SOUGHT) if names is not None else ()
         self._names = frozenset(filter(None, map(folded_name, names)))

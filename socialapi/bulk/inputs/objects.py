@@ -101,7 +101,7 @@ class ObjectBlocks(Generic[L]):
             start = stop
 
     def _look_at(self, objects: Sequence[Any]) -> None:
-        """Passes the first values of the dictionaries to the selection, by their keys."""
+        """Shows the selection the first values of each key of the dictionaries."""
         names = names_of(objects[: rows_looked_at(COLUMNS_LOOKED_AT)])[:COLUMNS_LOOKED_AT]
         objects = objects[: rows_looked_at(len(names))]
         self._selection.look_at((name, [each.get(name) for each in objects]) for name in names)

@@ -204,7 +204,7 @@ class _Reading:
         )
 
     def _cell(self, index: int, field: str, cell: Any, currency: str | None) -> tuple[Any, str | None]:
-        """Returns the value of a cell that is not plain, and the problem with it or None."""
+        """Returns the value of a cell that is not a simple string or number, and its problem or None."""
         if _has_no_value(cell):
             return "", None
         if hasattr(cell, "tolist") and not is_number(cell):  # an array of NumPy or pandas

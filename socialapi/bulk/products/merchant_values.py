@@ -265,7 +265,7 @@ _GROUPED: Final = tuple(
     )
 )
 has_unit: Final = re.compile(r"[^0-9.,'\u2019\s/\-\u2013\u2014]").search
-"""Finds a character in a price that is not a digit, separator or blank: a currency or a possible one."""
+"""Finds a character in a price that is not a digit, separator or blank, and may be part of a currency."""
 _not_digits: Final = re.compile(r"[^0-9]")
 
 

@@ -1,4 +1,4 @@
-"""Cleans the values of products: removes the traces of spreadsheets, databases and shop systems."""
+"""Cleans the values of products: removes artifacts of spreadsheets, databases and shop systems."""
 
 import re
 from collections.abc import Mapping

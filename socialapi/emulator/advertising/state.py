@@ -119,7 +119,7 @@ def _key(value: Any) -> Key:
 
 
 Seeded = Callable[[str, Record], Iterable[Record]]
-"""Returns the entries that the history of an entity starts with, by its type."""
+"""Returns the first entries in the history of an entity of a type."""
 
 _KINDS = {
     "CAMPAIGN": "campaigns",

@@ -242,7 +242,7 @@ class JobDescription(FrozenRecord):
     noun: str = "upload"
     """The name of the job in messages."""
     kind: str = ""
-    """The name of the job in a journal; empty if the job cannot have one."""
+    """The name of the job in its journal, or an empty string if the job cannot use a journal."""
     telemetry_kind: str = "upload"
     """The name of the job in spans and metrics."""
     target: Target[Any]

@@ -93,7 +93,7 @@ _UNLESS_CALLED: Final[Mapping[Callable[[str], object], Callable[[str], object]]]
 
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str, read: Sequence[str] = ()) -> str:
-    """Returns the warning that an ignored column seems to contain identifiers, with advice on how to have it read.
+    """Returns the warning that an ignored column seems to contain identifiers, and how to include it.
 
     `read` are the columns that are read as the kind, which the advice has to name as well.
     """

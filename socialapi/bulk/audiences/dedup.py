@@ -244,7 +244,7 @@ class WaitingDuplicates:
 
     @property
     def first_unsettled(self) -> Batch | None:
-        """An unsettled batch that the first duplicates wait for; None if they can be settled."""
+        """Returns an unsettled batch that the oldest waiting duplicates depend on, or None if they can be settled."""
         batches = self._waiting[0].batches if self._waiting else ()
         return next((batch for batch in batches if not batch.settled.is_set()), None)
 

@@ -73,7 +73,7 @@ class _Packed:
         self._room = MAX_OVERHEAD_BYTES
 
     def read(self, size: int = -1) -> bytes:
-        """Returns the next bytes. Raises InvalidInput if the bytes read so far have too little content."""
+        """Returns the next bytes. Raises InvalidInput if nearly all bytes read so far are padding, names or empty parts."""
         data = self._stored.read(size)
         self._room -= len(data)
         if self._room < 0:

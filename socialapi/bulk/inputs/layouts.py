@@ -36,7 +36,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "default_region": None,
     "phone_format": "auto",
 }
-"""The options of jobs that a layout decides, with their defaults."""
+"""The job options that a layout sets, with their defaults."""
 LINES_SEARCHED: Final = 40
 _LINE_CHARACTERS: Final = 100_000
 _LISTED: Final = 20
@@ -297,7 +297,7 @@ def write_layout_of(
     except UnicodeEncodeError:
         raise InvalidInput("no layout is written: the names of the columns are not UTF-8") from None
     if len(content) > MAX_BYTES:
-        raise InvalidInput("no layout is written: the names of the columns have more than 1 MB")
+        raise InvalidInput("no layout is written: the column names exceed 1 MB")
     says = ""
     try:
         with open(place, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:

@@ -44,7 +44,7 @@ class Cleaned:
 
 
 Layer = Callable[[str], tuple[str, str]]
-"""A function that removes one kind of characters. Returns the rest and a noun for them, or the same text."""
+"""A function that removes one kind of character. Returns the rest and a noun for what was removed, or the text unchanged."""
 
 
 def in_words(removed: tuple[str, ...]) -> str:

@@ -157,7 +157,7 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
 
 
 def impersonal(name: str) -> str:
-    """Returns a name from the user for a journal, or a digest if the name may be personal data."""
+    """Returns the name to store in a journal: the user's own, or its digest if it may be personal data."""
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

@@ -44,7 +44,7 @@ SCHEMA: Final = Schema(
 ROWS_PER_PAGE: Final = 2_500
 """The number of rows read from the scratch files at a time, which takes a few milliseconds."""
 BYTES_PER_TRANSACTION: Final = 16_000_000
-"""The number of bytes of digests, or a little more, that are applied to the members in one transaction."""
+"""The approximate number of bytes of digests that are applied to the members in one transaction."""
 UNITS: Final = (max(KINDS) + 1) * BUCKETS
 """The number of units. A unit is all digests of one kind that begin with the same byte."""
 BUCKETS_PER_STEP: Final = 32

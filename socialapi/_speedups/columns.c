@@ -169,12 +169,12 @@ is_digit(uint8_t letter)
 }
 
 /* Copies the digits among the usual separators. Returns how many there are, or 0 if the text may be something else:
- * two numbers with a slash between them, or one of a spreadsheet, with .0 at its end. */
+ * two numbers with a slash between them, one of a spreadsheet, with .0 at its end, a date or an IP address. */
 static Py_ssize_t
 phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
 {
     Py_ssize_t count = 0, before_slash = 0;
-    int may_be_float = 0;
+    int may_be_float = 0, dots = 0, hyphens = 0;
     for (Py_ssize_t at = *text == '+' || *text == '('; at < size; at++) {
         if (is_digit(text[at])) {
             digits[count++] = text[at];
@@ -185,11 +185,15 @@ phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
             before_slash = count;
         } else if (text[at] == '.') {
             may_be_float = 1;
-        } else if (memchr(" -()", text[at], 4) == NULL) {
+            dots++;
+        } else if (text[at] == '-') {
+            hyphens++;
+        } else if (memchr(" ()", text[at], 3) == NULL) {
             return 0;
         }
     }
-    int is_cut = may_be_float || !is_digit(text[size - 1]) || (before_slash > 0 && count - before_slash < ONE_DIGIT);
+    int may_be_other = *text != '+' && (dots == 3 || ((dots == 2 || hyphens == 2) && count <= 8));
+    int is_cut = may_be_other || may_be_float || !is_digit(text[size - 1]) || (before_slash > 0 && count - before_slash < ONE_DIGIT);
     return is_cut ? 0 : count;
 }
 

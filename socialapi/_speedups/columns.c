@@ -109,7 +109,7 @@ copy_letters(const uint8_t *text, Py_ssize_t at, Py_ssize_t size, int role, uint
 static int
 plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
 {
-    if (text[0] == '\'') { /* a spreadsheet's, most probably */
+    if (text[0] == '\'' || text[0] == '#') { /* a spreadsheet's, or a comment's, most probably */
         return 0;
     }
     Py_ssize_t at = copy_letters(text, 0, size, IN_LOCAL_PART, message->bytes);

@@ -29,7 +29,7 @@ _is_lower_digest: Final = re.compile("[0-9a-f]{64}").fullmatch
 # Identifiers that are hashed ------------------------------------------------------------------------------------------
 
 _is_email: Final = re.compile(
-    r"(?!')[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++"
+    r"(?!['#])[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++"
 ).fullmatch
 _is_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
 _separators: Final = re.compile("[^0-9]").sub

@@ -11,7 +11,7 @@ from socialapi.bulk.audiences.cleanup import (
     is_ascii_email,
     is_email,
 )
-from socialapi.bulk.audiences.normalize import Unusable, normalizers
+from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.inputs.leftovers import MAX_CHARACTERS
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT
@@ -208,6 +208,21 @@ def test_a_number_whose_digits_are_masked_is_nobody_s(text: str, region: str | N
 @pytest.mark.parametrize("text", ["* 030 901820", "\u2022 030 901820", "030 901820 x12", "030 901820 #12"])
 def test_the_mark_of_a_list_or_an_extension_hides_no_digits(text: str) -> None:
     assert normalize("phone_number", text, "DE")[0] == sha256("+4930901820")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        *(("email", "#ada@example.com"), ("email", "'#ada@example.com"), ("email", '="#ada@example.com"')),
+        *(("phone_number", "#+4917612345678"), ("phone_number", "'#0176 12345678")),
+    ],
+)
+def test_an_identifier_behind_the_mark_of_a_comment_is_not_used(kind: IdentifierKind, text: str) -> None:
+    assert reason(kind, text, "DE").startswith("begins with #, as if the row were commented out")
+    assert list(hashed_column(kind, [text, "a#da@example.com"])) == [
+        None,
+        sha256("a#da@example.com") if kind == "email" else None,
+    ]
 
 
 @pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])

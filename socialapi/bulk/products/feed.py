@@ -25,6 +25,7 @@ from socialapi.bulk.inputs.layouts import FoundFiles
 from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.bulk.products.merchant_values import (
     PRICES,
+    SALE_DATES,
     comparable,
     fields_of,
     is_currency,
@@ -48,6 +49,13 @@ _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
 Constants = Mapping[str, str | int]
 """The values for fields that a product does not have."""
 _is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
+_SALE_HAS_NO_DATES: Final = (
+    "the columns with the start and the end of sale prices are not read, so that these are valid at all times: give both "
+    f"in one column {SALE_DATES}, for example 2026-01-01T00:00+01:00/2026-01-31T23:59+01:00"
+)
+_is_one_sale_date: Final = re.compile(
+    "(?:date)?(?:on)?sale(?:price)?(?:effective)?(?:date)?(?:valid)?(?:start|begin|from|end|until|to)s?(?:date|time|at)?"
+).fullmatch
 _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
 
@@ -231,6 +239,10 @@ class ProductColumns(FoundColumns):
             known = noted_as(name)
             if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
                 self.noted[known] = taken or self.noted.get(known, "")
+        dates = filter(_is_one_sale_date, map(comparable, names))
+        if "sale_price" in fields and SALE_DATES not in (*fields, *self.constants) and any(dates):
+            remark = RowIssue(0, "", _SALE_HAS_NO_DATES)
+            self.remarks += [] if remark in self.remarks else [remark]
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:

@@ -41,7 +41,7 @@ from socialapi.bulk.inputs.null_words import NAMES, is_null_word, null_digests, 
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.models.validation import invalid
-from socialapi.reports import LOOKS_LIKE_FLOAT, MOJIBAKE, NULL_DIGEST, NULL_WORD
+from socialapi.reports import LOOKS_LIKE_FLOAT, LOOKS_WRAPPED, MOJIBAKE, NULL_DIGEST, NULL_WORD
 
 NORMALIZER_VERSION: Final = 4
 """Increased whenever the text sent for any value changes. Journals and snapshots store it."""
@@ -258,8 +258,9 @@ def partner_user_id_of_model(text: str) -> Normalized:
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
-    is_float = len(text) <= MAX_IDENTIFIER_CHARACTERS and looks_like_float(text)
-    return text, LOOKS_LIKE_FLOAT if is_float else ""
+    if len(text) > MAX_IDENTIFIER_CHARACTERS:
+        return text, ""
+    return text, LOOKS_LIKE_FLOAT if looks_like_float(text) else LOOKS_WRAPPED if unwrapped(text).removed else ""
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:

@@ -217,7 +217,8 @@ def _of_digests(kind: KindLint) -> Iterator[Finding]:
 
 def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
     if kind.cleaned:
-        what = "something around them, such as quotation marks or mailto:; an upload removes it"
+        done = "sends it" if kind.kind == "partner_user_id" else "removes it"
+        what = f"something around them, such as quotation marks or mailto:; an upload {done}"
         yield Finding(_text(kind, kind.cleaned, what), "low")
     if kind.like_floats:
         text = _text(kind, kind.like_floats, "written like 1000.0 or 1E+15; an upload sends them as they are")

@@ -14,7 +14,7 @@ from socialapi.bulk.audiences.cleanup import (
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.inputs.leftovers import MAX_CHARACTERS
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT
+from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, LOOKS_WRAPPED
 from tests.bulk.model_service import ModelService, job_of
 
 ADA = "ada@example.com"
@@ -225,9 +225,12 @@ def test_an_identifier_behind_the_mark_of_a_comment_is_not_used(kind: Identifier
     ]
 
 
-@pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])
+@pytest.mark.parametrize(
+    "text", ['"a"', "'a'", '="0013"', "'0012", "\ufeff'7", "a\u200bb", "<a>", "a;", "=a", "mailto:a"]
+)
 def test_the_id_of_a_partner_is_never_touched(text: str) -> None:
-    assert normalize("partner_user_id", text) == (text, "")
+    is_wrapped = text not in ("<a>", "a;", "=a", "mailto:a")
+    assert normalize("partner_user_id", text) == (text.lstrip("\ufeff"), LOOKS_WRAPPED if is_wrapped else "")
 
 
 @pytest.mark.parametrize(

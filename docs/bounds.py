@@ -277,8 +277,8 @@ QUEUES: Final = (
     ),
     Bound("products held back for others of the same id or group", *fixed(MAX_HELD), "reading waits"),
     Bound(
-        "answers that Redis is still to be told of, for each limit",
-        *fixed(redis_window.MAX_UNTOLD),
+        "responses to be reported to Redis, for each limit",
+        *fixed(redis_window.MAX_UNREPORTED),
         "the oldest is left out, and its place ends by its lease",
     ),
     Bound(
@@ -581,7 +581,7 @@ WAITS: Final = (
     ),
     Bound("the end of an emulator in the background", *fixed(background.END_TIMEOUT_SECONDS, seconds), CONFIGURATION),
     Bound(
-        "an emulator that is told of a webhook target",
+        "an emulator that learns a webhook target",
         *both(fixed(background.ANSWER_TIMEOUT_SECONDS, seconds), fixed(background.MAX_ANSWER_BYTES, size)),
         TRANSPORT,
     ),

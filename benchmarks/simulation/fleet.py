@@ -18,7 +18,7 @@ from socialapi.integrations.redis_window import (
     LEASE_MARGIN_SECONDS,
     MAX_PLACES_AT_ONCE,
     MAX_POLL_SECONDS,
-    MAX_TOLD_AT_ONCE,
+    MAX_REPORTED_AT_ONCE,
     Answer,
     Outcome,
     Question,
@@ -140,7 +140,7 @@ class Worker:
             return
         self.asked += 1
         self._is_asking = True
-        self._told = min(len(self._untold), MAX_TOLD_AT_ONCE)
+        self._told = min(len(self._untold), MAX_REPORTED_AT_ONCE)
         self._wanted = {bulk: min(len(callers), MAX_PLACES_AT_ONCE) for bulk, callers in self._callers.items()}
         self._fleet.call(self, self.arguments())
 

@@ -1,12 +1,11 @@
-"""The loops over rows and objects: one interface with two implementations.
+"""Fast loops over rows and objects: one interface with two implementations.
 
-`_native`, in C, is used where it was built; else `reference`, in plain Python, which is its
-specification and slower. No other module knows which one it is: names, signatures and results are
-the same, and tests/speedups holds them equal.
+`_native`, in C, is used if it was built. Otherwise `reference` is used, a slower version in plain Python that is the
+specification. Both have the same names, signatures and results, which tests/speedups compares, so other modules need
+not know which one is used.
 
-An install without a C compiler succeeds, and has no `_native`. `SOCIALAPI_NO_SPEEDUPS=1` switches it
-off for a process, and leaves it out of a wheel that is built. With `SOCIALAPI_HASHING=hashlib` the
-extension is used, but hashlib hashes.
+Installing without a C compiler succeeds, without `_native`. `SOCIALAPI_NO_SPEEDUPS=1` disables it for a process, and
+excludes it when a wheel is built. With `SOCIALAPI_HASHING=hashlib`, the extension is used except for hashing.
 """
 
 import functools
@@ -21,15 +20,15 @@ from typing import TYPE_CHECKING, Any, Final
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
 HASHING: Final = "SOCIALAPI_HASHING"
 INTERFACE: Final = 9
-"""The number of the interface in C. An extension with another one was built from other sources, and is not used."""
+"""The version of the C interface. An extension with a different version is not used."""
 _TESTED_BYTES: Final = (5, 55, 56, 64, 119, 120, 183, 184, 247)
-"""Of the texts of the self-test: the shortest and longest of each number of blocks, hashed in pairs and alone."""
+"""The string sizes in the self-test: the shortest and longest for each number of blocks, in pairs and alone."""
 
 
 def _why_disabled() -> str:
     if os.environ.get(SWITCH, "0") not in ("", "0"):
         return f"switched off by {SWITCH}"
-    if "free-threading" in sys.version:  # importing it would turn the lock on for the whole program
+    if "free-threading" in sys.version:  # importing it would enable the lock for the entire program
         return "not made for a free-threaded Python: it relies on the global interpreter lock"
     try:
         native = importlib.import_module("socialapi._speedups._native")
@@ -52,7 +51,7 @@ def _failure_of_self_test(native: Any) -> str:
 
 
 def _why_hashlib() -> str:
-    if os.environ.get(HASHING, ""):  # whatever it says: a misspelt word must not leave the hashing to C
+    if os.environ.get(HASHING, ""):  # any value, because a misspelt one must not select C
         return f"set by {HASHING}"
     try:
         import _hashlib
@@ -62,10 +61,10 @@ def _why_hashlib() -> str:
 
 
 WHY_DISABLED: Final = _why_disabled()
-"""Why the extension is not used; empty if it is."""
+"""The reason why the extension is not used; empty if it is used."""
 IS_ENABLED: Final = not WHY_DISABLED
 WHY_HASHLIB: Final = _why_hashlib()
-"""Why columns are hashed by hashlib though the extension is used; empty if they are hashed in C."""
+"""The reason why hashlib hashes columns although the extension is used; empty if C hashes them."""
 
 if TYPE_CHECKING or IS_ENABLED:
     from socialapi._speedups._native import (
@@ -92,20 +91,20 @@ if IS_ENABLED and WHY_HASHLIB:
     from socialapi._speedups.reference import add_null_word, add_phone_start, digests_of
 
     def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> Digests:
-        """Returns the column that is hashed in C otherwise."""
+        """Hashes a column with hashlib, with the same result as the extension."""
         return Digests(digests_of(cells, kind, region))
 
 
 @functools.cache
 def log_if_disabled() -> None:
-    """Logs once that jobs are slower, as a warning unless that is what the environment asks for."""
+    """Logs once that jobs are slower, as a warning unless the environment disables the extension."""
     if WHY_DISABLED:
         level = logging.INFO if SWITCH in WHY_DISABLED else logging.WARNING
         logging.getLogger("socialapi").log(level, "jobs run slower without the extension in C: %s", WHY_DISABLED)
 
 
 def description() -> str:
-    """Returns whether the extension is used, and how it hashes, as a line for people."""
+    """Returns a line of text that says whether the extension is used and how it hashes."""
     if WHY_DISABLED:
         return f"without speedups ({WHY_DISABLED})"
     if WHY_HASHLIB:

@@ -1,25 +1,25 @@
 /* Columns of identifiers: checked, normalised and hashed.
  *
- * Only what is certain is decided here: texts that are plain are hashed as they stand, or in lower
- * case. Every other cell is left undecided, and Python looks at it.
+ * Only certain cases are decided here: plain values are hashed unchanged or in lower case. All
+ * other cells stay undecided, and Python decides them.
  */
 #include "digests.h"
 
 #include <string.h>
 
-/* What stands for no value --------------------------------------------------------------------- */
+/* Placeholders ---------------------------------------------------------------------------------- */
 
 #define MAX_NULL_WORD 15
 #define MAX_NULL_WORDS 32 /* of each size */
 #define NULL_SLOTS 4096
 
-/* Words that stand for no value, by their size. */
+/* Placeholder words, by their size. */
 static struct {
     int count;
     uint8_t letters[MAX_NULL_WORDS][MAX_NULL_WORD];
 } null_words[MAX_NULL_WORD + 1];
 
-static uint16_t null_sizes[1024]; /* of the words with each first and last letter: a bit for each size */
+static uint16_t null_sizes[1024]; /* for each first and last letter: a bit for each size of words */
 
 static uint16_t *
 sizes_of_words(const uint8_t *letters, size_t size)
@@ -41,10 +41,10 @@ is_null_word(const uint8_t *letters, size_t size)
     return 0;
 }
 
-/* The digests of such words and of an empty text. A quarter of the slots stays free. */
+/* The digests of placeholders and of the empty string. A quarter of the slots stays free. */
 static struct {
     int count;
-    uint8_t starts[1 << 13]; /* a bit for the first two bytes of each */
+    uint8_t starts[1 << 13]; /* a bit for the first two bytes of each digest */
     uint8_t is_used[NULL_SLOTS];
     uint8_t digests[NULL_SLOTS][DIGEST_BYTES];
 } null_digests;
@@ -55,7 +55,7 @@ may_be_null(const uint8_t *digest)
     return null_digests.starts[digest[0] << 5 | digest[1] >> 3] >> (digest[1] & 7) & 1;
 }
 
-/* Returns the slot of a digest, which is free if the digest is not there. */
+/* Returns the slot of a digest, or the free slot for it if it is not in the table. */
 static size_t
 null_slot(const uint8_t *digest)
 {
@@ -70,7 +70,7 @@ null_slot(const uint8_t *digest)
 
 enum { IN_LOCAL_PART = 1, IN_LABEL = 2, IN_HEX = 4 };
 
-static uint8_t letter_roles[256]; /* of each letter, in either case */
+static uint8_t letter_roles[256]; /* for each letter in either case */
 static uint8_t lower_case[256];
 
 static void
@@ -91,7 +91,7 @@ fill_letters(void)
     }
 }
 
-/* Copies letters of a role in lower case; returns where others begin. */
+/* Copies letters of a role in lower case. Returns the index of the first other letter. */
 static Py_ssize_t
 copy_letters(const uint8_t *text, Py_ssize_t at, Py_ssize_t size, int role, uint8_t *to)
 {
@@ -105,11 +105,11 @@ copy_letters(const uint8_t *text, Py_ssize_t at, Py_ssize_t size, int role, uint
 #define NEVER ".invalid"
 #define NEVER_SIZE 8
 
-/* A local part, one @, and at least two labels. */
+/* Accepts a local part, one @, and at least two labels. */
 static int
 plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
 {
-    if (text[0] == '\'' || text[0] == '#') { /* a spreadsheet's, or a comment's, most probably */
+    if (text[0] == '\'' || text[0] == '#') { /* probably added by a spreadsheet, or a comment */
         return 0;
     }
     Py_ssize_t at = copy_letters(text, 0, size, IN_LOCAL_PART, message->bytes);
@@ -127,31 +127,31 @@ plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
         at = end;
     }
     message->size = (size_t)size;
-    /* Nobody has an address in a domain that is never there. */
+    /* No address exists in a domain that is reserved as invalid. */
     return labels >= 2 && (size < NEVER_SIZE || memcmp(message->bytes + size - NEVER_SIZE, NEVER, NEVER_SIZE) != 0);
 }
 
 /* Phone numbers ------------------------------------------------------------------------------- */
 
-#define ONE_DIGIT 5 /* so many digits at the end that are the same */
+#define ONE_DIGIT 5 /* the number of equal digits at the end of a placeholder */
 #define STARTS 10000 /* of four digits */
 #define START_DIGITS 4
 #define MAX_DIGITS 31
 #define MAX_PREFIX 4
 #define REGIONS (27 * 27)
 
-/* What `phone_starts.py` has found out about the numbers of a region. */
+/* How numbers of a region are read, as `phone_starts.py` has found out. */
 typedef struct {
-    char prefix[MAX_PREFIX]; /* it takes the place of the trunk prefix */
+    char prefix[MAX_PREFIX]; /* replaces the trunk prefix */
     uint8_t prefix_size;
-    char trunk; /* 0 if there is none, or none of one digit */
-    uint32_t lengths[2][STARTS]; /* without and with the trunk prefix: a bit for each length that is known */
+    char trunk; /* 0 if there is no trunk prefix of one digit */
+    uint32_t lengths[2][STARTS]; /* without and with the trunk prefix: a bit for each known length */
 } PhonePlan;
 
-static PhonePlan *phone_plans[REGIONS]; /* the first one is of numbers with a plus sign; NULL for none */
-static const PhonePlan *home_plan; /* of the column that is hashed */
+static PhonePlan *phone_plans[REGIONS]; /* the first plan is for numbers with a plus sign; NULL for none */
+static const PhonePlan *home_plan; /* the plan for the column that is being hashed */
 
-/* Returns the lengths for the first digits of a number, of which there are at least five. */
+/* Returns the known lengths for the first digits of a number with at least five digits. */
 static const uint32_t *
 lengths_of(const PhonePlan *plan, const uint8_t *digits)
 {
@@ -168,8 +168,9 @@ is_digit(uint8_t letter)
     return letter >= '0' && letter <= '9';
 }
 
-/* Copies the digits among the usual separators. Returns how many there are, or 0 if the text may be something else:
- * two numbers with a slash between them, one of a spreadsheet, with .0 at its end, a date or an IP address. */
+/* Copies the digits between the usual separators. Returns their number, or 0 if the string may
+ * be something else: two numbers separated by a slash, a number with the .0 of a spreadsheet, a
+ * date, or an IP address. */
 static Py_ssize_t
 phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
 {
@@ -197,7 +198,7 @@ phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
     return is_cut ? 0 : count;
 }
 
-/* A number whose first digits and length say how it is read. */
+/* Accepts a number whose first digits and length decide how it is read. */
 static int
 plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
 {
@@ -208,7 +209,7 @@ plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
         return 0;
     }
     if (memcmp(digits + count - ONE_DIGIT, digits + count - ONE_DIGIT + 1, ONE_DIGIT - 1) == 0) {
-        return 0; /* it may be one that stands for none */
+        return 0; /* it may be a placeholder */
     }
     int skipped = *digits == plan->trunk;
     memcpy(message->bytes, plan->prefix, plan->prefix_size);
@@ -217,19 +218,20 @@ plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
     return 1;
 }
 
-/* Others -------------------------------------------------------------------------------------- */
+/* Other kinds --------------------------------------------------------------------------------- */
 
 #define UUID_CHARACTERS 36
 #define MAX_HANDLE 15
 
-/* A UUID with hyphens or without, or the 16 digits of an Android id, in lower case. Not one of the same digit alone. */
+/* Accepts a UUID with or without hyphens, or the 16 digits of an Android id, in lower case,
+ * unless all digits are the same. */
 static int
 plain_device_id(const uint8_t *text, Py_ssize_t size, Message *message)
 {
     if (size != UUID_CHARACTERS && size != 32 && size != 16) {
         return 0;
     }
-    int is_some = 0; /* two digits that differ */
+    int is_some = 0; /* whether two digits differ */
     for (Py_ssize_t at = 0; at < size; at++) {
         message->bytes[at] = lower_case[text[at]];
         if (size == UUID_CHARACTERS && (at == 8 || at == 13 || at == 18 || at == 23)) {
@@ -246,7 +248,7 @@ plain_device_id(const uint8_t *text, Py_ssize_t size, Message *message)
     return is_some;
 }
 
-/* A name in any case, with or without an @ before it. */
+/* Accepts a name in any case, with or without a leading @. */
 static int
 plain_handle(const uint8_t *text, Py_ssize_t size, Message *message)
 {
@@ -279,15 +281,15 @@ plain_service_id(const uint8_t *text, Py_ssize_t size, Message *message)
     return is_some;
 }
 
-/* Of a kind of which digests alone are taken. */
+/* Accepts nothing, for kinds that must be digests. */
 static int
 no_plain_text(const uint8_t *Py_UNUSED(text), Py_ssize_t Py_UNUSED(size), Message *Py_UNUSED(message))
 {
     return 0;
 }
 
-/* Writes what is to be hashed of a text of 1 to MESSAGE_BYTES bytes. Returns 0 if that is not
- * certain; then anything may have been written. */
+/* Writes the bytes to hash for a string of 1 to MESSAGE_BYTES bytes. Returns 0 if it cannot
+ * decide; the message is then undefined. */
 typedef int (*Rule)(const uint8_t *text, Py_ssize_t size, Message *message);
 
 static const struct {
@@ -310,7 +312,7 @@ rule_for(PyObject *kind)
             return RULES[at].rule;
         }
     }
-    PyErr_SetString(PyExc_ValueError, "there is no such kind of identifiers that is hashed");
+    PyErr_SetString(PyExc_ValueError, "kind must be a hashed kind of identifiers");
     return NULL;
 }
 
@@ -321,8 +323,8 @@ static const Sha256 *sha256; /* the one in use */
 typedef struct {
     Digests *column;
     Rule rule;
-    Message messages[2]; /* two are hashed at once: the first one waits for the other */
-    Py_ssize_t waiting;  /* the row of the first one; -1 if there is none */
+    Message messages[2]; /* hashed in pairs: the first message waits for the second */
+    Py_ssize_t waiting;  /* the row of the first message; -1 if there is none */
 } Hasher;
 
 static uint8_t *
@@ -358,7 +360,7 @@ is_blank(uint8_t letter)
     return letter == ' ' || letter == '\t';
 }
 
-/* Returns the state of the cell. Blanks around a text are no part of it. */
+/* Returns the state of the cell. Ignores blanks around the string. */
 static int
 hash_text(Hasher *hasher, Py_ssize_t index, const uint8_t *text, Py_ssize_t size)
 {
@@ -395,7 +397,7 @@ hash_object(Hasher *hasher, Py_ssize_t index, PyObject *cell)
     if (cell == Py_None) {
         return CELL_EMPTY;
     }
-    /* Subclasses of str may mean anything. */
+    /* Subclasses of str may behave differently. */
     if (!PyUnicode_CheckExact(cell) || !PyUnicode_IS_COMPACT_ASCII(cell)) {
         return CELL_UNDECIDED;
     }
@@ -410,7 +412,8 @@ hash_objects(Hasher *hasher, PyObject *const *cells)
     }
 }
 
-/* Returns the place of a region's plan; 0 for none, and -1 if it has not two capital letters. */
+/* Returns the index of a region's plan; 0 without a region, and -1 if it does not have two
+ * capital letters. */
 static int
 place_of_region(const char *region)
 {
@@ -423,8 +426,8 @@ place_of_region(const char *region)
 
 PyDoc_STRVAR(hash_column_doc,
 "hash_column(cells, kind, region='')\n\n"
-"Returns the digests of the cells in a list or tuple, without blanks and tabs around them. Empty are an empty\n"
-"text and None; undecided is whatever Python has to look at, and so everything that is no text.");
+"Returns the digests of the cells in a list or tuple, ignoring blanks and tabs around them. An empty string and\n"
+"None become empty cells. Cells that Python must decide, including all other types, stay undecided.");
 
 static PyObject *
 hash_column(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -441,7 +444,7 @@ hash_column(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     }
     if (!PyList_Check(cells) && !PyTuple_Check(cells)) {
-        PyErr_SetString(PyExc_TypeError, "the cells are in a list or tuple");
+        PyErr_SetString(PyExc_TypeError, "cells must be a list or tuple");
         return NULL;
     }
     Digests *column = Digests_New(PySequence_Fast_GET_SIZE(cells));
@@ -449,7 +452,7 @@ hash_column(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     }
     Hasher hasher = {.column = column, .rule = rule, .waiting = -1};
-    hash_objects(&hasher, PySequence_Fast_ITEMS(cells)); /* no code of Python runs meanwhile */
+    hash_objects(&hasher, PySequence_Fast_ITEMS(cells)); /* no Python code runs meanwhile */
     hash_rest(&hasher);
     return (PyObject *)column;
 }
@@ -458,8 +461,8 @@ hash_column(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 PyDoc_STRVAR(add_phone_start_doc,
 "add_phone_start(region, prefix, trunk, start, length)\n\n"
-"Says that phone numbers of a length with a start of four digits are read in a region by a prefix. A trunk\n"
-"prefix of one digit is left out of the numbers that begin with it; their start has one digit more.");
+"Registers that phone numbers of this length with these first four digits are read in a region by adding a\n"
+"prefix. A trunk prefix of one digit is removed from numbers that begin with it; their start has five digits.");
 
 static PyObject *
 add_phone_start(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -472,7 +475,7 @@ add_phone_start(PyObject *Py_UNUSED(module), PyObject *arguments)
         return NULL;
     }
     if ((place = place_of_region(region)) >= 0 && phone_plans[place] != NULL && phone_plans[place]->trunk != *trunk) {
-        place = -1; /* or the start would be of another size than the plan's */
+        place = -1; /* the start would have a different size than the plan's */
     }
     int skipped = trunk_size == 1 && *start == *trunk, is_fitting = start_size == skipped + START_DIGITS;
     for (Py_ssize_t at = 0; at < start_size; at++) {
@@ -480,7 +483,7 @@ add_phone_start(PyObject *Py_UNUSED(module), PyObject *arguments)
     }
     if (!is_fitting || length <= START_DIGITS || length > MAX_DIGITS || trunk_size > 1 || prefix_size < 1 ||
         prefix_size > MAX_PREFIX || place < 0) {
-        PyErr_SetString(PyExc_ValueError, "a region has two capital letters and one trunk prefix, and a start four digits");
+        PyErr_SetString(PyExc_ValueError, "a region must have two capital letters and one trunk prefix, and a start four digits");
         return NULL;
     }
     PhonePlan *plan = phone_plans[place];
@@ -499,15 +502,15 @@ add_phone_start(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 PyDoc_STRVAR(add_null_word_doc,
 "add_null_word(word)\n\n"
-"Has every handle that is this word, which is in lower case, and every address that begins so left to Python.\n"
-"A word of 64 hexadecimal digits is a digest: it is left to Python in every column.");
+"Registers a lower-case placeholder. Handles with this name, and addresses with this local part, stay undecided.\n"
+"A word of 64 hexadecimal digits is a digest, which stays undecided in every column.");
 
 static int
 add_null_digest(const uint8_t *letters)
 {
     uint8_t digest[DIGEST_BYTES];
     if (digest_from_hex(letters, digest) == HEX_NOT || null_digests.count == NULL_SLOTS * 3 / 4) {
-        PyErr_SetString(PyExc_ValueError, "there is no room for the digest, or it is none");
+        PyErr_SetString(PyExc_ValueError, "the digest is invalid, or there are too many");
         return -1;
     }
     size_t slot = null_slot(digest);
@@ -522,7 +525,7 @@ static PyObject *
 add_null_word(PyObject *Py_UNUSED(module), PyObject *word)
 {
     if (!PyUnicode_Check(word)) {
-        PyErr_SetString(PyExc_TypeError, "a word is a text");
+        PyErr_SetString(PyExc_TypeError, "a word must be a string");
         return NULL;
     }
     Py_ssize_t size;
@@ -534,7 +537,7 @@ add_null_word(PyObject *Py_UNUSED(module), PyObject *word)
         Py_RETURN_NONE;
     }
     if (size < 1 || size > MAX_NULL_WORD || null_words[size].count == MAX_NULL_WORDS) {
-        PyErr_SetString(PyExc_ValueError, "there is no room for the word");
+        PyErr_SetString(PyExc_ValueError, "the word is empty or too long, or there are too many");
         return NULL;
     }
     if (!is_null_word((const uint8_t *)letters, (size_t)size)) {
@@ -554,7 +557,7 @@ static int
 message_of(PyObject *bytes, Message *message)
 {
     if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) > MESSAGE_BYTES) {
-        PyErr_SetString(PyExc_ValueError, "a message has at most so many bytes as there is room for");
+        PyErr_SetString(PyExc_ValueError, "a message is too long");
         return -1;
     }
     message->size = (size_t)PyBytes_GET_SIZE(bytes);
@@ -565,8 +568,8 @@ message_of(PyObject *bytes, Message *message)
 
 PyDoc_STRVAR(sha256_pair_doc,
 "sha256_pair(first, second, portable)\n\n"
-"Returns the digests of two messages, hashed one by one and both at once, for tests: by the implementation\n"
-"in use, or by the portable one.");
+"Returns the digests of two messages, hashed one by one and both at once, with the implementation in use or\n"
+"the portable one. For tests.");
 
 static PyObject *
 sha256_pair(PyObject *Py_UNUSED(module), PyObject *arguments)

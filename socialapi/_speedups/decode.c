@@ -1,12 +1,12 @@
-/* Objects of attrs classes, read from decoded JSON by the plan of their class.
+/* Reads objects of attrs classes from decoded JSON, using the plan of the class.
  *
- * A reader walks the members of an object once, in whatever order they come, and stores each
- * value in the slot of its field. What is as the plan says it costs no call into Python. Any
- * other value (a number as a string, an array of one, …) goes to the function of its field, and
- * anything but a plain dict to the Python reader, so that both readers always agree.
+ * A reader visits the members of an object once, in any order, and stores each value in the slot of
+ * its field. A value of the planned type needs no call into Python. Any other value (such as a
+ * number in a string) is passed to the function of its field, and anything but a plain dict to the
+ * Python reader, so both readers always agree.
  *
- * What cannot be read raises some exception of a few types. The caller in Python catches it, and
- * reads the data again to say which member is at fault.
+ * Unreadable data raises one of a few exception types. The caller in Python catches it, and reads
+ * the data again to find the invalid member.
  */
 #include "native.h"
 
@@ -15,40 +15,39 @@
 #include <stdint.h>
 #include <structmember.h>
 
-/* How a value is read. */
+/* The ways of reading a value. */
 enum form { ANY, TEXT, BOOLEAN, WHOLE_NUMBER, NUMBER, TIME, OTHER };
 
 typedef struct ObjectReader ObjectReader;
 
 typedef struct {
     PyObject *name;       /* on the wire; NULL for a field that only has its default */
-    PyObject *key;        /* the string that was this name the last time, to compare addresses */
-    Py_hash_t hash;       /* of the name */
-    Py_ssize_t next_field; /* the index of the field that came next the last time */
-    Py_ssize_t offset;    /* of the slot within the object */
+    PyObject *key;        /* the last string with this name, to compare addresses */
+    Py_hash_t hash;       /* the hash of the name */
+    Py_ssize_t next_field; /* the index of the field that came next last time */
+    Py_ssize_t offset;    /* the offset of the slot within the object */
     int form;
     int is_array;
     int is_required;
     int is_late;          /* whether a missing or empty value leaves the slot empty */
-    PyObject *fallback;   /* what it becomes otherwise */
-    PyObject *make_fallback; /* makes it for every object; NULL if all share `fallback` */
-    ObjectReader *nested; /* reads an object, or each item of an array; NULL for other kinds */
+    PyObject *fallback;   /* the default otherwise */
+    PyObject *make_fallback; /* creates the default per object; NULL if all share `fallback` */
+    ObjectReader *nested; /* reads an object, or the items of an array; NULL for other kinds */
     PyObject *convert;    /* reads any value; may return None */
 } Field;
 
-/* Without `cls`, before the first object has come or if its objects have to be made by Python, the
- * reader has no fields either. */
+/* `cls` and the fields are empty before the first object, and if Python must create the objects. */
 struct ObjectReader {
     PyObject_HEAD
-    PyObject *describe;       /* describes the class when the first object comes; NULL afterwards */
+    PyObject *describe;       /* returns the plan of the class; NULL after the first object */
     PyTypeObject *cls;
     Field *fields;
     Py_ssize_t field_count;
-    Py_ssize_t *buckets;      /* of a hash table: indexes into `fields`, or EMPTY */
+    Py_ssize_t *buckets;      /* a hash table: indexes into `fields`, or EMPTY */
     size_t bucket_mask;
-    Py_ssize_t extra_offset;  /* of the slot for members without a field; NO_SLOT if there is none */
-    PyObject *reference;      /* the reader in Python; NULL once the collector has cleared this one */
-    PyObject *unreadable;     /* the types of exceptions that say: not readable */
+    Py_ssize_t extra_offset;  /* the offset of the slot for unknown members; NO_SLOT if there is none */
+    PyObject *reference;      /* the reader in Python; NULL once the collector has cleared this object */
+    PyObject *unreadable;     /* the exception types for unreadable data */
 };
 
 #define EMPTY (-1)
@@ -66,7 +65,7 @@ slot_of(PyObject *object, Py_ssize_t offset)
 
 /* Times ------------------------------------------------------------------------------------- */
 
-/* Returns the number that `count` digits are, or -1 if one of them is none. */
+/* Returns the number with `count` digits, or -1 if one of the characters is not a digit. */
 static int
 read_digits(const Py_UCS1 *text, int count)
 {
@@ -81,7 +80,8 @@ read_digits(const Py_UCS1 *text, int count)
     return number;
 }
 
-/* Returns the microseconds of what follows the seconds, `Z` or `.123Z`; -1 for anything else. */
+/* Returns the microseconds in the rest of a time after the seconds, `Z` or `.123Z`; -1 for
+ * anything else. */
 static int
 read_fraction(const Py_UCS1 *text, Py_ssize_t length)
 {
@@ -95,7 +95,7 @@ read_fraction(const Py_UCS1 *text, Py_ssize_t length)
     return milliseconds < 0 ? -1 : milliseconds * 1000;
 }
 
-/* Returns the time of a string like 2026-01-31T09:00:00.000Z, as `datetime.fromisoformat` does.
+/* Returns the time in a string such as 2026-01-31T09:00:00.000Z, like `datetime.fromisoformat`.
  * Returns NULL without an exception for any other form, and for a time that does not exist. */
 static PyObject *
 read_plain_time(PyObject *value)
@@ -147,11 +147,11 @@ is_regular(int form, PyObject *value)
     }
 }
 
-/* Returns a new tuple of the objects that `list` holds as dicts. */
+/* Returns a new tuple of the objects for the dicts in `list`. */
 static PyObject *
 read_objects(ObjectReader *reader, PyObject *list)
 {
-    PyObject *objects = PyList_AsTuple(list); /* of the dicts, which are replaced one by one */
+    PyObject *objects = PyList_AsTuple(list); /* the dicts, which are replaced one by one */
     if (objects == NULL) {
         return NULL;
     }
@@ -199,7 +199,7 @@ read_array(const Field *field, PyObject *value, PyObject *unreadable)
     return PyObject_CallOneArg(field->convert, value);
 }
 
-/* Reads what is no regular scalar. */
+/* Reads a value that is not a regular scalar. */
 static PyObject *
 read_other(const Field *field, PyObject *value, PyObject *unreadable)
 {
@@ -218,7 +218,7 @@ read_other(const Field *field, PyObject *value, PyObject *unreadable)
     return PyObject_CallOneArg(field->convert, value);
 }
 
-/* Returns a new reference to what a value becomes, perhaps to None. */
+/* Returns a new reference to the converted value, which may be None. */
 static PyObject *
 read_value(const Field *field, PyObject *value, PyObject *unreadable)
 {
@@ -245,7 +245,7 @@ look_up(ObjectReader *self, PyObject *key, Py_hash_t hash)
             return index;
         }
         if (field->hash == hash && PyUnicode_Compare(field->name, key) == 0) {
-            /* The decoder caches its keys: the same string is to be expected again. */
+            /* The decoder caches its keys, so the same string is likely to return. */
             Py_SETREF(field->key, Py_NewRef(key));
             return index;
         }
@@ -274,7 +274,7 @@ store_field(ObjectReader *self, const Field *field, PyObject *object, PyObject *
     return 0;
 }
 
-/* Stores a member that no field is named after. */
+/* Stores a member that has no field. */
 static int
 store_extra(ObjectReader *self, PyObject *object, PyObject *key, PyObject *value)
 {
@@ -282,7 +282,7 @@ store_extra(ObjectReader *self, PyObject *object, PyObject *key, PyObject *value
         return 0;
     }
     PyObject **extra = slot_of(object, self->extra_offset);
-    Py_INCREF(key); /* the collector may run, and Python code in it */
+    Py_INCREF(key); /* the collector may run Python code */
     Py_INCREF(value);
     if (*extra == NULL) {
         *extra = PyDict_New();
@@ -293,8 +293,8 @@ store_extra(ObjectReader *self, PyObject *object, PyObject *key, PyObject *value
     return stored;
 }
 
-/* Stores the members in the slots of their fields. Returns 1; 0 if a key is no plain string, so
- * that Python has to read the data; -1 with an exception. */
+/* Stores the members in the slots of their fields. Returns 1; 0 if a key is not a plain string,
+ * in which case Python must read the data; -1 with an exception. */
 static int
 store_members(ObjectReader *self, PyObject *object, PyObject *data)
 {
@@ -331,7 +331,7 @@ store_members(ObjectReader *self, PyObject *object, PyObject *data)
     return 1;
 }
 
-/* Returns a new reference to what a missing value of a field becomes. */
+/* Returns a new reference to the default of a field. */
 static inline PyObject *
 make_default(const Field *field)
 {
@@ -341,7 +341,7 @@ make_default(const Field *field)
     return field->make_fallback == (PyObject *)&PyDict_Type ? PyDict_New() : PyObject_CallNoArgs(field->make_fallback);
 }
 
-/* Gives the slots that are still empty their defaults. Raises KeyError if there is none. */
+/* Fills the empty slots with their defaults. Raises KeyError if a field has no default. */
 static int
 store_defaults(ObjectReader *self, PyObject *object)
 {
@@ -408,7 +408,7 @@ read_object(ObjectReader *self, PyObject *data)
 
 /* Classes ----------------------------------------------------------------------------------- */
 
-/* Returns the offset of the slot that a descriptor of `cls` stands for; -1 with an exception. */
+/* Returns the offset of the slot of a descriptor of `cls`; -1 with an exception. */
 static Py_ssize_t
 offset_of(PyTypeObject *cls, PyObject *slot)
 {
@@ -422,7 +422,7 @@ offset_of(PyTypeObject *cls, PyObject *slot)
     return -1;
 }
 
-/* Returns how values of a kind are read. */
+/* Returns the way of reading values of a kind. */
 static int
 form_of(PyObject *kind)
 {
@@ -441,7 +441,7 @@ form_of(PyObject *kind)
     return OTHER;
 }
 
-/* Takes the name of a field, which may be None. */
+/* Stores the name of a field, which may be None. */
 static int
 set_name(Field *field, PyObject *name)
 {
@@ -449,7 +449,7 @@ set_name(Field *field, PyObject *name)
         return 0;
     }
     if (!PyUnicode_CheckExact(name)) {
-        PyErr_SetString(PyExc_SystemError, "a name is a str");
+        PyErr_SetString(PyExc_SystemError, "a name must be a str");
         return -1;
     }
     field->name = Py_NewRef(name);
@@ -458,7 +458,7 @@ set_name(Field *field, PyObject *name)
     return field->hash == -1 ? -1 : 0;
 }
 
-/* Takes the plan of a field: `FieldPlan` of socialapi/wire/class_readers.py. */
+/* Stores the plan of a field: `FieldPlan` of socialapi/wire/class_readers.py. */
 static int
 set_field(PyTypeObject *cls, Field *field, PyObject *plan)
 {
@@ -472,7 +472,7 @@ set_field(PyTypeObject *cls, Field *field, PyObject *plan)
     }
     if (nested != Py_None) {
         if (!Py_IS_TYPE(nested, &ObjectReaderType)) {
-            PyErr_SetString(PyExc_SystemError, "objects are read by an ObjectReader");
+            PyErr_SetString(PyExc_SystemError, "the reader of an object must be an ObjectReader");
             return -1;
         }
         field->nested = (ObjectReader *)Py_NewRef(nested);
@@ -488,7 +488,7 @@ static int
 set_fields(ObjectReader *self, PyObject *descriptions)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(descriptions);
-    self->fields = PyMem_New(Field, count + 1); /* one more, so that there always is a first */
+    self->fields = PyMem_New(Field, count + 1); /* one more, so that there always is a first one */
     if (self->fields == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -504,7 +504,7 @@ set_fields(ObjectReader *self, PyObject *descriptions)
     return 0;
 }
 
-/* Fills the hash table of names, of which at least half stays empty. */
+/* Fills the hash table of names. At least half of it stays empty. */
 static int
 fill_buckets(ObjectReader *self)
 {
@@ -534,8 +534,8 @@ fill_buckets(ObjectReader *self)
     return 0;
 }
 
-/* The reader has no class any more before a reference is dropped: that may run Python code, which
- * may use the reader. */
+/* Clears the class before it drops references, because dropping one may run Python code that
+ * uses the reader. */
 static void
 forget_class(ObjectReader *self)
 {
@@ -559,7 +559,7 @@ forget_class(ObjectReader *self)
     Py_XDECREF(cls);
 }
 
-/* Takes the plan of the class: `ClassPlan` of socialapi/wire/class_readers.py. */
+/* Stores the plan of the class: `ClassPlan` of socialapi/wire/class_readers.py. */
 static int
 set_class(ObjectReader *self, PyObject *plan)
 {
@@ -574,7 +574,7 @@ set_class(ObjectReader *self, PyObject *plan)
         return 0;
     }
     if (cls->tp_new != PyBaseObject_Type.tp_new || PyType_HasFeature(cls, Py_TPFLAGS_IS_ABSTRACT)) {
-        PyErr_Format(PyExc_SystemError, "%.100s makes its objects itself, or none", cls->tp_name);
+        PyErr_Format(PyExc_SystemError, "%.100s creates its objects itself, or is abstract", cls->tp_name);
         return -1;
     }
     self->cls = (PyTypeObject *)Py_NewRef(cls);
@@ -588,7 +588,7 @@ set_class(ObjectReader *self, PyObject *plan)
     return 0;
 }
 
-/* A fault of the plan is none of the data, whose reader takes a TypeError for one of these. */
+/* Replaces an error in the plan, because callers treat a TypeError as an error in the data. */
 static void
 blame_plan(void)
 {
@@ -616,7 +616,7 @@ load_class(ObjectReader *self)
         return -1;
     }
     int result = 0;
-    if (self->describe != NULL) { /* otherwise another thread was faster */
+    if (self->describe != NULL) { /* NULL if another thread was faster */
         result = set_class(self, plan);
         if (result < 0) {
             blame_plan();
@@ -637,9 +637,9 @@ reader_read(PyObject *self, PyObject *data)
     return read_object((ObjectReader *)self, data);
 }
 
-/* Puts objects in the place of their data, which is freed at once: the collector is called for by
- * the number of containers, and would otherwise go through the data of a whole page again and again.
- * Returns the index of the first item that cannot be read. */
+/* Replaces data with objects, and frees the data immediately, because the collector runs
+ * depending on the number of containers, and would traverse the data of a page again and again.
+ * Returns the index of the first unreadable item. */
 static PyObject *
 reader_replace_each(PyObject *self, PyObject *items)
 {
@@ -658,7 +658,7 @@ reader_replace_each(PyObject *self, PyObject *items)
             PyErr_Clear();
             break;
         }
-        if (PyList_SetItem(items, index, object) < 0) { /* the list may have become shorter */
+        if (PyList_SetItem(items, index, object) < 0) { /* the list may have got shorter */
             return NULL;
         }
     }
@@ -710,8 +710,8 @@ reader_traverse(PyObject *object, visitproc visit, void *arg)
     return 0;
 }
 
-/* Breaks cycles: readers of classes that refer to each other hold each other. What is not cleared
- * are types of exceptions, which clear themselves. */
+/* Breaks cycles between the readers of classes that refer to each other. Exception types need no
+ * clearing. */
 static int
 reader_clear(PyObject *object)
 {
@@ -736,14 +736,14 @@ reader_dealloc(PyObject *object)
 
 static PyMethodDef reader_methods[] = {
     {"read", reader_read, METH_O, "Returns the object for a dict."},
-    {"replace_each", reader_replace_each, METH_O, "Replaces the dicts of a list by objects; returns how many."},
+    {"replace_each", reader_replace_each, METH_O, "Replaces the dicts of a list with objects. Returns how many."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyTypeObject ObjectReaderType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "socialapi._speedups._native.ObjectReader",
-    .tp_doc = "Reads the objects of a class by its plan.",
+    .tp_doc = "Reads objects of a class, using its plan.",
     .tp_basicsize = sizeof(ObjectReader),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = reader_new,

@@ -1,4 +1,4 @@
-/* The type `Digests`: a column of digests, which reads as a sequence of `str | None`. */
+/* The type `Digests`: a column of digests that behaves like a sequence of `str | None`. */
 #include "digests.h"
 
 #include <string.h>
@@ -142,7 +142,7 @@ digests_subscript(Digests *self, PyObject *key)
 
 /* Writing ------------------------------------------------------------------------------------- */
 
-/* Reads what a cell may hold. Returns its state, or -1 with an exception set. */
+/* Reads a new value of a cell. Returns its state, or -1 with an exception set. */
 static int
 parse_cell(PyObject *value, uint8_t *digest)
 {
@@ -209,7 +209,7 @@ digests_new(PyTypeObject *Py_UNUSED(type), PyObject *arguments, PyObject *keywor
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:Digests", names, &given)) {
         return NULL;
     }
-    /* A tuple of its own, since nothing else can change the length of that. */
+    /* A copy as a tuple, because other code cannot change its length. */
     PyObject *cells = PySequence_Tuple(given);
     if (cells == NULL) {
         return NULL;
@@ -285,7 +285,7 @@ digests_count(Digests *self, PyObject *value)
     return PyLong_FromSsize_t(count);
 }
 
-/* The indexes of the cells that are in one of two states. */
+/* Returns the indexes of the cells in either of two states. */
 static PyObject *
 indexes_of(const Digests *self, int state, int or_state)
 {
@@ -299,7 +299,7 @@ indexes_of(const Digests *self, int state, int or_state)
     return found;
 }
 
-PyDoc_STRVAR(digests_gaps_doc, "Returns the indexes of the cells that hold no digest: of empty and undecided ones.");
+PyDoc_STRVAR(digests_gaps_doc, "Returns the indexes of the cells without a digest: empty and undecided ones.");
 
 static PyObject *
 digests_gaps(Digests *self, PyObject *Py_UNUSED(ignored))
@@ -307,7 +307,7 @@ digests_gaps(Digests *self, PyObject *Py_UNUSED(ignored))
     return indexes_of(self, CELL_EMPTY, CELL_UNDECIDED);
 }
 
-PyDoc_STRVAR(digests_undecided_doc, "Returns the indexes of the undecided cells, which read as None.");
+PyDoc_STRVAR(digests_undecided_doc, "Returns the indexes of the undecided cells, which are None.");
 
 static PyObject *
 digests_undecided(Digests *self, PyObject *Py_UNUSED(ignored))
@@ -315,13 +315,13 @@ digests_undecided(Digests *self, PyObject *Py_UNUSED(ignored))
     return indexes_of(self, CELL_UNDECIDED, CELL_UNDECIDED);
 }
 
-PyDoc_STRVAR(digests_same_as_doc, "Returns the indexes of the digests that another column has in the same row.");
+PyDoc_STRVAR(digests_same_as_doc, "Returns the indexes of the rows in which both columns have the same digest.");
 
 static PyObject *
 digests_same_as(Digests *self, PyObject *other)
 {
     if (!Digests_Check(other) || ((Digests *)other)->count != self->count) {
-        PyErr_SetString(PyExc_ValueError, "there has to be a column of the same rows");
+        PyErr_SetString(PyExc_ValueError, "the other column must have the same rows");
         return NULL;
     }
     const Digests *beside = (Digests *)other;
@@ -337,7 +337,7 @@ digests_same_as(Digests *self, PyObject *other)
     return found;
 }
 
-PyDoc_STRVAR(digests_packed_doc, "Returns the digests one behind the other; cells without one add nothing.");
+PyDoc_STRVAR(digests_packed_doc, "Returns the concatenated digests, without cells that have no digest.");
 
 static PyObject *
 digests_packed(Digests *self, PyObject *Py_UNUSED(ignored))
@@ -361,7 +361,7 @@ digests_packed(Digests *self, PyObject *Py_UNUSED(ignored))
 }
 
 PyDoc_STRVAR(digests_compress_doc,
-"Returns the cells that are to be kept, for which bytes or a bytearray have a byte that is not zero.");
+"Returns a column of the cells whose byte in the bytes or bytearray is not zero.");
 
 static Digests *
 compressed(const Digests *self, const uint8_t *kept)
@@ -384,8 +384,8 @@ static PyObject *
 digests_compress(Digests *self, PyObject *given)
 {
     Py_buffer kept;
-    if (!PyBytes_Check(given) && !PyByteArray_Check(given)) { /* memory that others share may change meanwhile */
-        PyErr_SetString(PyExc_TypeError, "which cells are kept is said by bytes or a bytearray");
+    if (!PyBytes_Check(given) && !PyByteArray_Check(given)) { /* shared memory may change meanwhile */
+        PyErr_SetString(PyExc_TypeError, "kept must be bytes or a bytearray");
         return NULL;
     }
     if (PyObject_GetBuffer(given, &kept, PyBUF_SIMPLE) < 0) {
@@ -395,7 +395,7 @@ digests_compress(Digests *self, PyObject *given)
     if (kept.len == self->count) {
         chosen = compressed(self, kept.buf);
     } else {
-        PyErr_SetString(PyExc_ValueError, "there has to be a byte for each row");
+        PyErr_SetString(PyExc_ValueError, "kept must have a byte for each row");
     }
     PyBuffer_Release(&kept);
     return (PyObject *)chosen;
@@ -403,8 +403,8 @@ digests_compress(Digests *self, PyObject *given)
 
 PyDoc_STRVAR(digests_unpacked_doc,
 "unpacked(packed, gaps)\n\n"
-"Returns a column of the digests that stand one behind the other, with empty cells at the indexes in the\n"
-"list, which are ascending.");
+"Returns a column from concatenated digests, with empty cells at the indexes in the list, which are\n"
+"ascending.");
 
 static PyObject *
 digests_unpacked(PyObject *Py_UNUSED(type), PyObject *arguments)
@@ -416,7 +416,7 @@ digests_unpacked(PyObject *Py_UNUSED(type), PyObject *arguments)
         return NULL;
     }
     if (size % DIGEST_BYTES != 0) {
-        PyErr_SetString(PyExc_ValueError, "the last digest is not whole");
+        PyErr_SetString(PyExc_ValueError, "the last digest is incomplete");
         return NULL;
     }
     Digests *column = Digests_New(size / DIGEST_BYTES + PyList_GET_SIZE(gaps));
@@ -433,7 +433,7 @@ digests_unpacked(PyObject *Py_UNUSED(type), PyObject *arguments)
             }
         }
         if (gap < next || gap - next > rest) {
-            PyErr_SetString(PyExc_ValueError, "the gaps are not those of the column");
+            PyErr_SetString(PyExc_ValueError, "the gaps must be ascending indexes of the column");
             goto error;
         }
         memcpy(column->digests + next * DIGEST_BYTES, packed, (size_t)(gap - next) * DIGEST_BYTES);
@@ -449,20 +449,20 @@ error:
     return NULL;
 }
 
-PyDoc_STRVAR(digests_joined_doc, "Returns a column of the cells of several, which are given as a tuple.");
+PyDoc_STRVAR(digests_joined_doc, "Concatenates a tuple of columns.");
 
 static PyObject *
 digests_joined(PyObject *Py_UNUSED(type), PyObject *columns)
 {
     if (!PyTuple_CheckExact(columns)) {
-        PyErr_SetString(PyExc_TypeError, "there has to be a tuple of columns");
+        PyErr_SetString(PyExc_TypeError, "columns must be a tuple");
         return NULL;
     }
     Py_ssize_t count = 0;
     for (Py_ssize_t each = 0; each < PyTuple_GET_SIZE(columns); each++) {
         PyObject *column = PyTuple_GET_ITEM(columns, each);
         if (!Digests_Check(column)) {
-            PyErr_SetString(PyExc_TypeError, "every column has to be one of digests");
+            PyErr_SetString(PyExc_TypeError, "every column must be Digests");
             return NULL;
         }
         if (((Digests *)column)->count > PY_SSIZE_T_MAX - count) {
@@ -489,7 +489,7 @@ digests_joined(PyObject *Py_UNUSED(type), PyObject *columns)
 static PyObject *
 digests_repr(Digests *self)
 {
-    /* Digests of identifiers are personal data, and a repr gets into logs. */
+    /* Digests of identifiers are personal data, and reprs appear in logs. */
     return PyUnicode_FromFormat("<Digests of %zd cells>", self->count);
 }
 
@@ -527,7 +527,7 @@ static PyMethodDef digests_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(digests_doc, "A column of digests: of each row 64 hexadecimal digits, an empty str for none, or None.");
+PyDoc_STRVAR(digests_doc, "A column of digests. Each cell has 64 hexadecimal digits, an empty str, or None.");
 
 PyTypeObject Digests_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)

@@ -1,27 +1,27 @@
-/* Columns of digests: 33 bytes a cell, where a list of hexadecimal texts takes 121. */
+/* Columns of digests: 33 bytes per cell. A list of hexadecimal strings takes 121. */
 #ifndef SOCIALAPI_DIGESTS_H
 #define SOCIALAPI_DIGESTS_H
 
 #include "native.h"
 #include "sha256.h"
 
-/* What a cell holds. An empty one has no value; an undecided one has to be looked at by Python. */
+/* The states of a cell. An empty cell has no value; Python must decide an undecided cell. */
 enum { CELL_EMPTY, CELL_DIGEST, CELL_UNDECIDED };
 
-/* A sequence of `str | None`. Slices with step 1 may share the memory of the column that they were
- * cut from, and keep it alive then. The bytes of a cell without a digest are zeros. */
+/* A sequence of `str | None`. Slices with step 1 may share the memory of the column, and then
+ * keep the column alive. The bytes of a cell without a digest are zeros. */
 typedef struct {
     PyObject_HEAD
     Py_ssize_t count;
     uint8_t *digests; /* DIGEST_BYTES for each cell */
     uint8_t *states;  /* one for each cell: CELL_EMPTY and so on */
-    PyObject *owner;  /* the Digests whose memory this is; NULL for its own */
+    PyObject *owner;  /* the Digests that owns the memory; NULL for this one */
 } Digests;
 
 extern PyTypeObject Digests_Type;
 
-/* Makes objects of the type instances of `collections.abc.Sequence`, all of whose methods it has.
- * Returns 0, or -1 with an exception set. */
+/* Registers the type as a `collections.abc.Sequence`, all of whose methods it has. Returns 0, or
+ * -1 with an exception set. */
 int register_sequence(PyTypeObject *type);
 
 static inline int
@@ -39,8 +39,8 @@ digest_at(const Digests *column, Py_ssize_t index)
 /* Returns a new column of empty cells, or NULL with an exception set. */
 Digests *Digests_New(Py_ssize_t count);
 
-/* A part with fewer than one in so many cells of the memory that it is cut from is a copy: it would
- * keep far more alive than it has. */
+/* A slice with less than this fraction (1 / COPIED_BELOW) of the cells is copied, because it
+ * would keep much more memory alive than it needs. */
 #define COPIED_BELOW 4
 
 static inline int
@@ -49,7 +49,7 @@ is_small_part(Py_ssize_t count, Py_ssize_t whole)
     return count < whole / COPIED_BELOW;
 }
 
-/* Returns the cells of some rows, all of which the column has, or NULL with an exception set. */
+/* Returns the cells of a range of rows within the column, or NULL with an exception set. */
 Digests *Digests_Part(Digests *column, Py_ssize_t start, Py_ssize_t count);
 
 #endif

@@ -10,12 +10,11 @@
 
 /* Hashing ------------------------------------------------------------------------------------- */
 
-/* Unknown outside this process: who may choose digests must not be able to choose ones that get
- * into each other's way. */
+/* Unknown outside this process, so that nobody can choose digests that collide. */
 static uint64_t secret[WORDS + 1];
 
-/* Draws from the hash of texts, which has a secret of its own: random, or told by PYTHONHASHSEED. It
- * may have 32 bits only, so two are drawn. */
+/* Derives the secret from Python's string hash, whose own secret is random or set by
+ * PYTHONHASHSEED. The hash may have only 32 bits, so two are combined. */
 static int
 draw_word(int number, uint64_t *drawn)
 {
@@ -46,9 +45,9 @@ draw_hash_secret(void)
     return 0;
 }
 
-/* Pair-multiply-shift (Thorup, "High Speed Hashing for Integers and Strings", section 3.4): two keys
- * that were chosen without the secret share the upper half of their sums no more often than by
- * chance. Words of 32 bits are what makes this true: of larger ones, the upper bits would reach no
+/* Pair-multiply-shift (Thorup, "High Speed Hashing for Integers and Strings", section 3.4): two
+ * keys chosen without the secret share the upper half of their sums no more often than by
+ * chance. This requires words of 32 bits, because the upper bits of larger words would affect no
  * other bit of the sum. */
 void
 hash_key(Key *key)
@@ -70,7 +69,7 @@ slot_count(const Map *map)
     return (size_t)1 << map->slot_bits;
 }
 
-/* Of a slot, the bits that have the place of an entry. */
+/* Returns the mask for the bits of a slot that have the index of an entry. */
 static uint32_t
 place_mask(const Map *map)
 {
@@ -83,8 +82,8 @@ first_slot(const Map *map, const Key *key)
     return key->hash >> (HASH_BITS - map->slot_bits);
 }
 
-/* What the slot of this key has above the place of its entry: the bits of the hash that do not say
- * where the slot is. */
+/* Returns the upper bits of the slot of a key: the bits of the hash that do not determine the
+ * slot's position. */
 static uint32_t
 hash_part(const Map *map, const Key *key)
 {
@@ -103,7 +102,7 @@ is_entry_of(const Entry *entry, const Key *key)
     return entry->form == key->form && memcmp(entry->bytes, key->bytes, DIGEST_BYTES) == 0;
 }
 
-/* Returns the slot that leads to the key, or the empty one where it belongs. */
+/* Returns the slot of the key, or the empty slot for it. */
 static uint32_t *
 slot_of(const Map *map, const Key *key)
 {
@@ -138,7 +137,7 @@ fill_slots(Map *map)
 
 /* Room ---------------------------------------------------------------------------------------- */
 
-/* At most half of the slots are in use, so that few are looked at in a row. */
+/* At most half of the slots are in use, which keeps probes short. */
 static int
 reserve_slots(Map *map, size_t entries)
 {
@@ -196,7 +195,7 @@ map_reserve(Map *map, size_t further)
 {
     size_t entries = map->count + further;
     if (further > MAX_NUMBER || entries > MAX_NUMBER) {
-        PyErr_SetString(PyExc_MemoryError, "more identifiers than can be told apart");
+        PyErr_SetString(PyExc_MemoryError, "too many identifiers");
         return -1;
     }
     if (reserve_entries(map, entries) < 0) {

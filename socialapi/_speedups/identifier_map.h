@@ -1,16 +1,16 @@
-/* A hash map from identifiers to small numbers, which compares whole keys. */
+/* A hash map from identifiers to small numbers. It compares complete keys. */
 #ifndef SOCIALAPI_IDENTIFIER_MAP_H
 #define SOCIALAPI_IDENTIFIER_MAP_H
 
 #include "native.h"
 #include "sha256.h"
 
-/* What the bytes of a key are. A text may look like a digest, or have one that somebody else gives
- * as theirs: keys of different forms are different. */
+/* The forms of keys. Keys of different forms never match, because a string may equal a digest,
+ * or may have the same digest as another row. */
 enum { KEY_NONE, KEY_DIGEST, KEY_SHORT_TEXT, KEY_LONG_TEXT };
 
-/* An identifier, or none. The whole digest is kept: who uploads digests may give any, among them
- * many that begin alike. */
+/* An identifier, or none. The complete digest is kept, because uploaded digests can be
+ * arbitrary, and many may begin with the same bytes. */
 typedef struct {
     uint8_t bytes[DIGEST_BYTES];
     uint32_t form;
@@ -25,19 +25,18 @@ typedef struct {
     uint32_t number : 30;
 } Entry;
 
-/* Entries stand in the order in which they came, in segments of the same size: these are never
- * moved, have hardly any room to spare, and what one table frees is what another one needs. */
+/* Entries are stored in order of arrival, in segments of equal size. Segments never move, waste
+ * hardly any memory, and can be reused by other tables once freed. */
 #define SEGMENT_BITS 9
 #define SEGMENT_ENTRIES (UINT32_C(1) << SEGMENT_BITS)
 
-/* A slot is 0 or has the place of an entry, plus 1, in as many low bits as it takes to count the
- * slots; the bits above are of the entry's hash, so that hardly any other entry is looked at in
- * vain. */
+/* A slot is 0, or has the index of an entry plus 1 in its low bits, as many as count the slots.
+ * The other bits come from the entry's hash, so that other entries are rarely compared. */
 typedef struct {
     Entry **segments;
     uint32_t segment_count;
     uint32_t count; /* of entries */
-    uint32_t *slots; /* NULL as long as there has been no entry */
+    uint32_t *slots; /* NULL until the first entry is added */
     unsigned slot_bits;
 } Map;
 
@@ -47,24 +46,24 @@ entry_at(const Map *map, uint32_t place)
     return &map->segments[place >> SEGMENT_BITS][place & (SEGMENT_ENTRIES - 1)];
 }
 
-/* Draws the secret of the hash. Returns 0, or -1 with an exception set. */
+/* Chooses the secret of the hash. Returns 0, or -1 with an exception set. */
 int draw_hash_secret(void);
 
 /* Sets the hash of a key whose bytes are complete. */
 void hash_key(Key *key);
 
-/* Makes room for further entries, so that adding them cannot fail. Returns 0, or -1 with an
- * exception set; the map is then as it was. */
+/* Reserves memory for more entries, so that adding them cannot fail. Returns 0, or -1 with an
+ * exception set and the map unchanged. */
 int map_reserve(Map *map, size_t further);
 
-/* Has the processor fetch what looking up this key begins with. */
+/* Prefetches the memory that looking up this key reads first. */
 void map_prefetch(const Map *map, const Key *key);
 
 /* Returns the entry of the key, or NULL. */
 Entry *map_find(const Map *map, const Key *key);
 
-/* Returns the entry of the key, which is added with the number 0 if there was none. There has to be
- * room for it. */
+/* Returns the entry of the key. Adds it with the number 0 if there is none; memory for it must
+ * be reserved. */
 Entry *map_find_or_add(Map *map, const Key *key, int *is_new);
 
 /* Returns the key of an entry. */

@@ -1,5 +1,5 @@
-/* Keys of identifiers. A digest is its own key. A short text is kept as it is, with its length; of
- * a longer one the digest is kept. */
+/* Creates the keys of identifiers. A digest is its own key. A short string is kept unchanged,
+ * with its length; a longer one is replaced with its digest. */
 #include "identifiers.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ digest_of_bytes(PyObject *bytes, uint8_t digest[DIGEST_BYTES])
     if (is_digest) {
         memcpy(digest, PyBytes_AS_STRING(found), DIGEST_BYTES);
     } else {
-        PyErr_SetString(PyExc_TypeError, "hashlib.sha256 gives no digest of 32 bytes");
+        PyErr_SetString(PyExc_TypeError, "hashlib.sha256 did not return 32 bytes");
     }
     Py_DECREF(found);
     return is_digest ? 0 : -1;
@@ -51,7 +51,7 @@ set_short_text(Key *key, const void *bytes, Py_ssize_t size)
     key->form = KEY_SHORT_TEXT;
 }
 
-/* Any other text than a digest or a short one in ASCII. */
+/* Creates the key of a string that is neither a digest nor short ASCII. */
 static int
 set_encoded_text(Key *key, PyObject *text)
 {
@@ -97,7 +97,7 @@ int
 key_of_text(PyObject *text, Key *key)
 {
     if (!PyUnicode_Check(text)) {
-        PyErr_Format(PyExc_TypeError, "an identifier is a str, not %.100s", Py_TYPE(text)->tp_name);
+        PyErr_Format(PyExc_TypeError, "an identifier must be a str, not %.100s", Py_TYPE(text)->tp_name);
         return -1;
     }
     if (set_text(key, text) < 0) {
@@ -119,7 +119,7 @@ column_open(Column *column, PyObject *values)
         column->digests = (const Digests *)values;
         return 0;
     }
-    column->owner = PySequence_Fast(values, "a column is a sequence");
+    column->owner = PySequence_Fast(values, "a column must be a sequence");
     column->texts = column->owner;
     return column->owner != NULL ? 0 : -1;
 }

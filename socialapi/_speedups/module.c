@@ -1,17 +1,18 @@
-/* The module `socialapi._speedups._native`: what the other files of this folder add to it.
+/* The module `socialapi._speedups._native`, to which the other files of this folder add functions
+ * and types.
  *
- * reference.py has the same names, and is the specification. What a function here does not take as it
- * is, it leaves to its caller; it never guesses.
+ * reference.py has the same names, and is the specification. A function here never guesses: it
+ * leaves unusual values to its caller.
  */
 #include "native.h"
 
-#define INTERFACE 9 /* that of __init__.py */
+#define INTERFACE 9 /* the same as in __init__.py */
 
 static int
 fill_module(PyObject *module)
 {
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) { /* the types are those of the process */
-        PyErr_SetString(PyExc_ImportError, "it works in the main interpreter only");
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) { /* the types exist once per process */
+        PyErr_SetString(PyExc_ImportError, "it only works in the main interpreter");
         return -1;
     }
     if (PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0) {
@@ -40,7 +41,7 @@ static PyModuleDef_Slot slots[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "socialapi._speedups._native",
-    .m_doc = "The loops over rows and posts that are worth their C.",
+    .m_doc = "Fast loops over rows and objects.",
     .m_slots = slots,
 };
 

@@ -1,21 +1,21 @@
 /* The type `IdentifierTable`: the last placement of each identifier of a kind.
  *
- * Methods read identifiers first, in chunks, which may call Python; what they do to the table
- * afterwards does not, until it is whole again.
+ * Methods first read identifiers in chunks, which may run Python code. They then change the table
+ * without running Python code until it is consistent again.
  */
 #include "identifiers.h"
 
 #include <string.h>
 
-#define CHUNK 64 /* cells whose slots are fetched at once */
+#define CHUNK 64 /* the number of cells whose slots are prefetched */
 #define NO_NUMBER UINT32_MAX
 #define NOT_LISTED (UINT32_MAX - 1)
 
-/* A placement that entries have the number of. */
+/* A placement, to which entries refer by its number. */
 typedef struct {
-    PyObject *object; /* NULL for a number that can be given again */
-    uint32_t uses;    /* entries that have this number */
-    uint32_t next;    /* in the list that the number is in; NOT_LISTED if it is in none */
+    PyObject *object; /* NULL for a number that can be reused */
+    uint32_t uses;    /* the number of entries with this number */
+    uint32_t next;    /* the next number in the same list; NOT_LISTED if it is in none */
 } Placement;
 
 typedef struct {
@@ -24,9 +24,9 @@ typedef struct {
     Placement *placements;
     uint32_t placement_count;
     uint32_t placement_room;
-    uint32_t latest; /* the number given last, which most often is wanted again */
-    uint32_t unused; /* first of the numbers that may have a placement, but no entry */
-    uint32_t free;   /* first of the numbers without a placement */
+    uint32_t latest; /* the last number used, which is usually needed again */
+    uint32_t unused; /* the first number that may have a placement, but no entry */
+    uint32_t free;   /* the first number without a placement */
 } IdentifierTable;
 
 static PyTypeObject IdentifierTable_Type;
@@ -76,8 +76,8 @@ add_free_number(IdentifierTable *self)
     return 0;
 }
 
-/* Returns a number of the placement, which may have several, or NO_NUMBER with an exception set. An
- * entry has to be given it before anything else happens to the table. */
+/* Returns a number of the placement, which may have several, or NO_NUMBER with an exception set.
+ * Assign it to an entry before any other change of the table. */
 static uint32_t
 number_of(IdentifierTable *self, PyObject *object)
 {
@@ -106,14 +106,14 @@ set_number(IdentifierTable *self, Entry *entry, int is_new, uint32_t number)
     }
 }
 
-/* Lets go of placements that no entry has any more. That may run Python, so it comes last. */
+/* Releases placements without entries. Comes last, because it may run Python code. */
 static void
 release_unused(IdentifierTable *self)
 {
     while (self->unused != NO_NUMBER) {
         uint32_t number = pop(self, &self->unused);
         if (self->placements[number].uses > 0) {
-            continue; /* it has got an entry since */
+            continue; /* it has an entry again */
         }
         PyObject *object = self->placements[number].object;
         self->placements[number].object = NULL;
@@ -130,13 +130,13 @@ placement_of(const IdentifierTable *self, const Entry *entry)
 
 /* Reading cells ------------------------------------------------------------------------------- */
 
-/* Some columns, read row by row. */
+/* Columns that are read row by row. */
 typedef struct {
     Column *columns;
     Py_ssize_t count;
     Py_ssize_t rows;
-    Py_ssize_t row;    /* of the next cell */
-    Py_ssize_t column; /* of the next cell */
+    Py_ssize_t row;    /* the row of the next cell */
+    Py_ssize_t column; /* the column of the next cell */
 } Reader;
 
 static void
@@ -176,14 +176,14 @@ reader_open(Reader *reader, PyObject *const *columns, Py_ssize_t count)
     return 0;
 }
 
-/* What was read of some cells, without the empty ones. */
+/* The keys that were read from a chunk of cells, without empty ones. */
 typedef struct {
     Key keys[CHUNK];
     Py_ssize_t rows[CHUNK];
     int count;
 } Chunk;
 
-/* Reads the next cells. Returns 1, 0 if there were none, or -1 with an exception set. */
+/* Reads the next cells. Returns 1, 0 at the end, or -1 with an exception set. */
 static int
 read_chunk(Reader *reader, Chunk *chunk)
 {
@@ -245,7 +245,7 @@ put_chunk(IdentifierTable *self, const Chunk *chunk, PyObject *placement)
     return 0;
 }
 
-PyDoc_STRVAR(table_put_doc, "Gives an identifier another placement. An empty text is no identifier.");
+PyDoc_STRVAR(table_put_doc, "Sets the placement of an identifier. Ignores an empty string.");
 
 static PyObject *
 table_put(IdentifierTable *self, PyObject *arguments)
@@ -263,8 +263,8 @@ table_put(IdentifierTable *self, PyObject *arguments)
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(table_put_column_doc, "Gives every identifier of a column another placement. Of a column with something else than texts,\n"
-             "those before it may have theirs.");
+PyDoc_STRVAR(table_put_column_doc, "Sets the placement of every identifier of a column. If a cell is not a string, earlier cells may\n"
+             "already be set.");
 
 static PyObject *
 table_put_column(IdentifierTable *self, PyObject *arguments)
@@ -317,7 +317,7 @@ get_chunk(const IdentifierTable *self, const Chunk *chunk, PyObject *found)
     return 0;
 }
 
-PyDoc_STRVAR(table_get_column_doc, "Returns the placement of each identifier of a column, or None.");
+PyDoc_STRVAR(table_get_column_doc, "Returns the placement of each identifier of a column; None for unknown ones.");
 
 static PyObject *
 table_get_column(IdentifierTable *self, PyObject *column)
@@ -344,12 +344,12 @@ table_get_column(IdentifierTable *self, PyObject *column)
 
 /* Repeated identifiers ------------------------------------------------------------------------ */
 
-/* Looks for identifiers that are in one of the tables, or have been in an earlier row. */
+/* Searches for identifiers that are in one of the tables or in an earlier row. */
 typedef struct {
     PyObject *tables; /* a tuple */
     Map seen;
-    PyObject *rows; /* those found: a list of their indexes, ascending */
-    Py_ssize_t last; /* of these */
+    PyObject *rows; /* a list of the indexes found, ascending */
+    Py_ssize_t last; /* the last of these indexes */
 } Search;
 
 static const Map *
@@ -433,7 +433,7 @@ with_others(IdentifierTable *self, PyObject *others)
     for (Py_ssize_t at = 0; at < count; at++) {
         PyObject *other = PyTuple_GET_ITEM(others, at);
         if (!Py_IS_TYPE(other, &IdentifierTable_Type)) {
-            PyErr_SetString(PyExc_TypeError, "the others are IdentifierTables");
+            PyErr_SetString(PyExc_TypeError, "the others must be IdentifierTables");
             Py_DECREF(tables);
             return NULL;
         }
@@ -443,8 +443,8 @@ with_others(IdentifierTable *self, PyObject *others)
 }
 
 PyDoc_STRVAR(table_repeated_doc,
-             "Returns the indexes of the rows of which this table, one of the others or an earlier row\n"
-             "has an identifier. All columns are of the kind of the tables.");
+             "Returns the indexes of rows with an identifier that is in this table, in one of the other tables,\n"
+             "or in an earlier row. All columns and tables have the same kind.");
 
 static PyObject *
 table_repeated(IdentifierTable *self, PyObject *arguments)
@@ -491,8 +491,8 @@ table_placements(IdentifierTable *self, PyObject *Py_UNUSED(ignored))
     return found;
 }
 
-/* Returns an array that says of each number whether its placement is in the set, or NULL with an
- * exception set. Whatever the comparison does to the table, the array has `*count` places. */
+/* Returns an array that shows for each number whether its placement is in the set, or NULL with
+ * an exception set. The array has `*count` elements even if a comparison changes the table. */
 static char *
 is_in_set(IdentifierTable *self, PyObject *set, uint32_t *count)
 {
@@ -515,7 +515,7 @@ is_in_set(IdentifierTable *self, PyObject *set, uint32_t *count)
     return found;
 }
 
-PyDoc_STRVAR(table_take_over_doc, "Puts the identifiers of another table that have one of these placements, a set.");
+PyDoc_STRVAR(table_take_over_doc, "Adds the identifiers of another table that have one of these placements, a set.");
 
 static PyObject *
 table_take_over(IdentifierTable *self, PyObject *arguments)
@@ -543,7 +543,7 @@ table_take_over(IdentifierTable *self, PyObject *arguments)
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(table_sizeof_doc, "Returns the bytes that the table takes.");
+PyDoc_STRVAR(table_sizeof_doc, "Returns the size of the table in bytes.");
 
 static PyObject *
 table_sizeof(IdentifierTable *self, PyObject *Py_UNUSED(ignored))
@@ -577,7 +577,7 @@ table_traverse(IdentifierTable *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* Empties the table before it lets go of the placements, which may run Python. */
+/* Empties the table before it releases the placements, which may run Python code. */
 static int
 table_clear(IdentifierTable *self)
 {
@@ -618,7 +618,7 @@ static PySequenceMethods table_as_sequence = {
     .sq_length = (lenfunc)table_length,
 };
 
-PyDoc_STRVAR(table_doc, "The last placement of each identifier of a kind.");
+PyDoc_STRVAR(table_doc, "Maps the identifiers of a kind to their last placements.");
 
 static PyTypeObject IdentifierTable_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
@@ -636,7 +636,7 @@ static PyTypeObject IdentifierTable_Type = {
 
 PyDoc_STRVAR(identifier_hash_doc,
 "identifier_hash(identifier)\n\n"
-"Returns the hash by which tables look for an identifier; for the tests.");
+"Returns the hash with which tables look up an identifier; for the tests.");
 
 static PyObject *
 identifier_hash(PyObject *Py_UNUSED(module), PyObject *identifier)

@@ -1,7 +1,7 @@
-"""The extension in plain Python: its specification, and what is used where there is no `_native`.
+"""The extension in plain Python: its specification, and its replacement if there is no `_native`.
 
-Names, signatures and results are those of the extension; tests/speedups holds both equal. Written to
-be read: where a loop is slow, the extension is the fast one.
+Names, signatures and results are the same as in the extension; tests/speedups compares both. This module is written for
+readability and not for speed.
 """
 
 import functools
@@ -14,7 +14,7 @@ from typing import Any, Final, Self, TypeVar, final, overload
 P = TypeVar("P")
 
 MAX_BYTES: Final = 247
-"""The longest text that a column hashes itself. It leaves longer ones to its caller."""
+"""The longest string that `hash_column` hashes. Longer ones stay undecided."""
 DIGEST_BYTES: Final = 32
 DIGEST_DIGITS: Final = 64
 START_DIGITS: Final = 4
@@ -50,21 +50,21 @@ _phone_plans: Final = dict[str, tuple[str, str, set[tuple[str, int]]]]()
 
 
 def add_phone_start(region: str, prefix: str, trunk: str, start: str, length: int, /) -> None:
-    """Says that phone numbers of a length, from 5 to 31, with a start of four digits are read in a region, two capital
-    letters, by a prefix: `+` and at most three digits. No region means numbers with a plus sign, which are as they
-    are.
+    """Registers that phone numbers of this length (5 to 31 digits) with these first four digits are read in a region
+    (two capital letters) by adding a prefix (`+` and at most three digits). An empty region stands for numbers with a
+    plus sign, which stay unchanged.
 
-    A `trunk` of one digit is left out of the numbers that begin with it; their start has one digit more.
+    A `trunk` of one digit is removed from the numbers that begin with it; their `start` has five digits.
     """
     if len(region) not in (0, 2) or not all("A" <= letter <= "Z" for letter in region):
-        raise ValueError("a region has two capital letters")
+        raise ValueError("a region must have two capital letters")
     skipped = 1 if len(trunk) == 1 and start.startswith(trunk) else 0
     is_fitting = len(start) == skipped + START_DIGITS and START_DIGITS < length <= MAX_DIGITS
     if not is_fitting or not start.isascii() or not start.isdigit() or not 1 <= len(prefix) <= 4 or len(trunk) > 1:
-        raise ValueError("a start has four digits, and a number five or more")
+        raise ValueError("a start must have four digits, and a number five or more")
     _, known_trunk, starts = _phone_plans.setdefault(region, (prefix, trunk, set()))
     if known_trunk != trunk:
-        raise ValueError("a region has one trunk prefix")
+        raise ValueError("a region must have one trunk prefix")
     starts.add((start, length))
 
 
@@ -73,22 +73,21 @@ _null_digests: Final = set[str]()
 
 
 def add_null_word(word: str, /) -> None:
-    """Has every handle that is this word, which is in lower case, and every e-mail address of this name left
-    to the caller. A word of 64 hexadecimal digits is a digest: it is left to the caller in every column.
+    """Registers a lower-case placeholder. Handles with this name, and e-mail addresses with this local part, stay
+    undecided. A word of 64 hexadecimal digits is a digest, which stays undecided in every column.
 
-    Other words have at most 15 bytes, and there are at most 32 of each size; of digests there are at most
-    3,072.
+    Other words have at most 15 bytes. There can be 32 words of each size, and 3,072 digests.
     """
     if not isinstance(word, str):
-        raise TypeError("a word is a text")
+        raise TypeError("a word must be a string")
     size = len(word.encode())
     if size == DIGEST_DIGITS:
         if not _is_digest(word) or len(_null_digests) == MAX_NULL_DIGESTS:
-            raise ValueError("there is no room for the digest, or it is none")
+            raise ValueError("the digest is invalid, or there are too many")
         _null_digests.add(word.lower())
         return
     if not 1 <= size <= MAX_NULL_WORD or sum(len(each.encode()) == size for each in _null_words) >= MAX_NULL_WORDS:
-        raise ValueError("there is no room for the word")
+        raise ValueError("the word is empty or too long, or there are too many")
     _null_words.add(word)
 
 
@@ -133,15 +132,13 @@ _PLAIN: Final[Mapping[str, Callable[[str], str | None]]] = {
     "service_id": _plain_service_id,
     "digest": lambda _: None,
 }
-"""By kind: returns what is hashed of a text in ASCII, or None if that is not certain. Of `digest`,
-nothing is hashed.
-"""
+"""For each kind, a function that normalises an ASCII string for hashing, or returns None if it cannot decide."""
 
 
 def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> list[str | None]:
-    """Returns the cells of `hash_column` as a list."""
+    """Returns the result of `hash_column` as a list."""
     if kind not in _PLAIN:
-        raise ValueError("there is no such kind of identifiers that is hashed")
+        raise ValueError("kind must be a hashed kind of identifiers")
     plain, digests = _PLAIN[kind], list[str | None]()
     if kind == "phone_number":
         plain = functools.partial(_plain_phone_number, region=region)
@@ -149,7 +146,7 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", 
         digest: str | None = None
         if cell is None:
             digest = ""
-        elif type(cell) is str and cell.isascii():  # subclasses of str may mean anything
+        elif type(cell) is str and cell.isascii():  # subclasses of str may behave differently
             text = cell.strip(" \t")
             if len(text) == DIGEST_DIGITS and _is_digest(text):
                 digest = text.lower() if text.lower() not in _null_digests else None
@@ -162,27 +159,27 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", 
 
 
 def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> "Digests":
-    """Returns the SHA-256 of each cell of a list or tuple, normalised.
+    """Returns the SHA-256 of each normalised cell of a list or tuple.
 
-    Blanks and tabs around a text are no part of it. A text of 64 hexadecimal digits is a digest already. An empty text
-    and None have no digest. Phone numbers without a plus sign are read in `region`. None stands for each cell that the
-    caller has to look at: all that are not plain ASCII of their kind.
+    Blanks and tabs around a string are ignored. A string of 64 hexadecimal digits already is a digest. An empty string
+    and None have no digest. Phone numbers without a plus sign are read in `region`. The result is None for each cell
+    that the caller must decide, because it is not a plain ASCII value of its kind.
     """
     return _column(digests_of(cells, kind, region))
 
 
 def _column(cells: Iterable[str | None]) -> "Digests":
-    """Returns a column of cells that need no check."""
+    """Returns a column of these cells without checking them."""
     column = Digests(())
     column.extend(cells)
     return column
 
 
 class Digests(list[str | None]):
-    """A column of digests: for each row 64 lower-case hexadecimal digits, "" for no value, or None
-    for a cell that is not decided yet. It keeps its length.
+    """A column of digests with a fixed length. A cell has 64 lower-case hexadecimal digits, "" if there is no value, or
+    None while it is undecided.
 
-    A slice may share its cells with the column: a cell that is set in one may change in the other.
+    A slice may share its cells with the column, so setting a cell in one may change the other.
     """
 
     __repr__ = object.__repr__  # digests of identifiers are personal data
@@ -195,12 +192,12 @@ class Digests(list[str | None]):
 
     @classmethod
     def joined(cls, columns: tuple[Sequence[str | None], ...], /) -> "Digests":
-        """Returns a column of the cells of several columns of digests."""
+        """Concatenates columns of digests."""
         return _column(itertools.chain.from_iterable(columns))
 
     @classmethod
     def unpacked(cls, packed: bytes, gaps: list[int], /) -> "Digests":
-        """Returns a column of digests of 32 bytes each, with empty cells at the ascending indexes `gaps`."""
+        """Returns a column from packed digests of 32 bytes each, with empty cells at the ascending indexes `gaps`."""
         starts = range(0, len(packed), DIGEST_BYTES)
         column = _column(packed[start : start + DIGEST_BYTES].hex() for start in starts)
         for gap in gaps:
@@ -228,16 +225,16 @@ class Digests(list[str | None]):
         return [index for index, cell in enumerate(self) if cell is None]
 
     def same_as(self, other: Sequence[str | None], /) -> list[int]:
-        """Returns the indexes of the digests that another column of digests has in the same row."""
+        """Returns the indexes of the rows in which both columns have the same digest."""
         rows = enumerate(zip(self, other, strict=True))
         return [index for index, (cell, another) in rows if cell and cell == another]
 
     def compress(self, kept: bytes | bytearray, /) -> "Digests":
-        """Returns the cells whose byte in `kept` is not zero."""
+        """Returns a column of the cells whose byte in `kept` is not zero."""
         return _column(itertools.compress(self, kept))
 
     def packed(self) -> bytes:
-        """Returns the digests one after the other. Cells without one add nothing."""
+        """Returns the concatenated digests of 32 bytes each, without cells that have no digest."""
         return bytes.fromhex("".join(filter(None, self)))
 
 
@@ -247,17 +244,17 @@ class Digests(list[str | None]):
 class Users(tuple[str, ...]):
     """The user objects of rows in JSON: `{"email":["…","…"],"handle":["…"]}`.
 
-    `members` are pairs of a name and its columns, one or more: each is `Digests`, or a tuple of
-    values in ASCII JSON, "" for none.
+    `members` are pairs of a name and one or more columns. A column is `Digests`, or a tuple of values in ASCII JSON,
+    with "" for no value.
     """
 
     __slots__ = ()
-    __repr__ = object.__repr__  # which shows no identifier
+    __repr__ = object.__repr__  # shows no identifiers
 
     def __new__(cls, members: tuple[tuple[str, tuple[Digests | tuple[str, ...], ...]], ...], /) -> Self:
         """Renders the objects."""
         if not any(columns for _, columns in members):
-            raise ValueError("there has to be a column")
+            raise ValueError("there must be a column")
         texts = [_member_texts(name, columns) for name, columns in members]
         return super().__new__(cls, [f"{{{','.join(filter(None, row))}}}" for row in zip(*texts, strict=True)])
 
@@ -270,11 +267,11 @@ class Users(tuple[str, ...]):
         return tuple.__new__(Users, found) if isinstance(found, tuple) else found
 
     def fitting(self, most: int, more: int, room: int, /) -> tuple[int, int]:
-        """Returns how many of the first `most` rows fit into `room` bytes, and how many bytes they
-        take, if each takes `more` bytes than its text has.
+        """Returns how many of the first `most` rows fit into `room` bytes, and how many bytes they take, if each row
+        takes `more` bytes in addition to its JSON.
         """
         if more < 0:
-            raise ValueError("a row takes at least what its text has")
+            raise ValueError("a row takes at least the size of its JSON")
         rows = taken = 0
         for text in itertools.islice(self, max(most, 0)):
             if taken + len(text) + more > room:
@@ -284,12 +281,12 @@ class Users(tuple[str, ...]):
         return rows, taken
 
     def render(self, between: bytes, before: bytes, /) -> bytes:
-        """Returns the texts of all rows, with `between` between each two, and `before` before the first one."""
+        """Returns the JSON of all rows, separated by `between` and preceded by `before`."""
         return before + between.join(map(str.encode, self))
 
 
 def _member_texts(name: str, columns: tuple[Digests | tuple[str, ...], ...]) -> list[str]:
-    """Returns the member of each row's object, "" for a row without a value in these columns."""
+    """Returns the JSON of the member in each row's object; "" for a row without a value in these columns."""
     values = [
         [cell and f'"{cell}"' for cell in column] if isinstance(column, Digests) else column for column in columns
     ]
@@ -301,29 +298,29 @@ def _member_texts(name: str, columns: tuple[Digests | tuple[str, ...], ...]) -> 
 
 
 class IdentifierTable(dict[str, P]):
-    """The last placement of each identifier of a kind. An empty text is no identifier.
+    """Maps the identifiers of a kind to their last placements. Ignores empty strings.
 
-    `get` and `len` are all that is used of a dict.
+    Callers use only `get` and `len` of the dict.
     """
 
-    __repr__ = object.__repr__  # which shows no identifier
+    __repr__ = object.__repr__  # shows no identifiers
 
     def put(self, identifier: str, placement: P, /) -> None:
-        """Gives an identifier another placement."""
+        """Sets the placement of an identifier."""
         if identifier:
             self[identifier] = placement
 
     def put_column(self, identifiers: Sequence[str | None], placement: P, /) -> None:
-        """Gives every identifier of a column another placement."""
+        """Sets the placement of every identifier of a column."""
         self.update((identifier, placement) for identifier in identifiers if identifier)
 
     def get_column(self, identifiers: Sequence[str | None], /) -> list[P | None]:
-        """Returns the placement of each identifier of a column, or None."""
+        """Returns the placement of each identifier of a column; None for unknown ones."""
         return [self.get(identifier) if identifier else None for identifier in identifiers]
 
     def repeated(self, columns: tuple[Sequence[str | None], ...], others: tuple[Self, ...], /) -> list[int]:
-        """Returns the indexes of the rows of which this table, one of the others or an earlier row
-        has an identifier, or which have one twice. All columns are of the kind of the tables.
+        """Returns the indexes of rows with an identifier that is in this table, in one of the other tables, in an
+        earlier row, or in the row twice. All columns and tables have the same kind.
         """
         tables, seen, found = (self, *others), set[str](), list[int]()
         for index, row in enumerate(zip(*columns, strict=True)):
@@ -344,7 +341,7 @@ class IdentifierTable(dict[str, P]):
         return set(self.values())
 
     def take_over(self, other: Self, placements: set[P], /) -> None:
-        """Puts the identifiers of another table that have one of these placements."""
+        """Adds the identifiers of another table that have one of these placements."""
         self.update((identifier, each) for identifier, each in other.items() if each in placements)
 
 
@@ -358,16 +355,15 @@ _TAKEN: Final[Mapping[Any, frozenset[type]]] = {
     int: frozenset({int}),
     float: frozenset({float, int}),
 }
-"""The types of values that a field of a kind takes as they are."""
+"""The types of values that need no conversion, for each kind of field."""
 
 
 @final
 class ObjectReader:
     """Reads objects of a class from decoded JSON.
 
-    `describe` returns the plan of the class when the first object comes: `ClassPlan` of
-    `socialapi/wire/class_readers.py`. `unreadable` are the exceptions that `read` raises for data
-    that cannot be read.
+    `describe` returns the plan of the class, a `ClassPlan` of `socialapi/wire/class_readers.py`. It is called for the
+    first object. `unreadable` are the exceptions that `read` raises for unreadable data.
     """
 
     def __init__(self, describe: Callable[[], Any], unreadable: tuple[type[BaseException], ...], /) -> None:
@@ -397,11 +393,11 @@ class ObjectReader:
         return cls(**values)
 
     def replace_each(self, items: list[Any], /) -> int:
-        """Replaces the dicts in a list by objects, up to the first that cannot be read. Returns its
-        index, or the length of the list.
+        """Replaces the dicts in a list with objects, up to the first unreadable one. Returns its index, or the length
+        of the list.
 
-        What is replaced is freed at once: the garbage collector is called for by the number of
-        containers, and would otherwise go through the data of a whole page again and again.
+        Each dict is freed immediately, because the garbage collector runs depending on the number of containers, and
+        would traverse the data of a page again and again.
         """
         index, read = 0, self.read
         try:
@@ -412,8 +408,8 @@ class ObjectReader:
         return len(items)
 
     def _load(self) -> tuple[Any, ...]:
-        """Returns the class, the function that finds a field by its name, the arguments that an object
-        always needs, and the name of the argument for other members.
+        """Returns the class, the function that finds a field by its name, the arguments that every object needs, and
+        the name of the argument for unknown members.
         """
         cls, fields, extra, given, _ = self._describe()
         found = {field.name: (field.alias, *self._reading(field)) for field in fields if field.name is not None}
@@ -421,8 +417,8 @@ class ObjectReader:
         return self._loaded
 
     def _reading(self, field: Any) -> tuple[type | None, Read | None, Read]:
-        """Returns the type of regular values of a field, the function that reads them, and the one
-        that reads other values. A regular value is used as it is if there is no function for it.
+        """Returns the type of regular values of a field, the function that reads them (None if they need no
+        conversion), and the function that reads other values.
         """
         nested, convert = field.nested, field.convert
         if field.is_array:

@@ -1,6 +1,6 @@
-/* SHA-256 of short messages (FIPS 180-4): portable, and by the instructions of x86-64 or ARMv8.
+/* SHA-256 of short messages (FIPS 180-4): portable, and with the instructions of x86-64 or ARMv8.
  *
- * The instructions wait for one another most of the time: two messages at once take little longer
+ * The instructions mostly wait for each other's results, so two messages at once take little longer
  * than one.
  */
 #include "sha256.h"
@@ -11,7 +11,8 @@
 #define HAS_X86 1
 #include <cpuid.h>
 #include <immintrin.h>
-/* Clang's header has the intrinsics only if the whole file is compiled for them, as on Apple's processors. */
+/* Clang's header has the intrinsics only if the entire file is compiled for them, as on Apple's
+ * processors. */
 #elif defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__GNUC__) && \
     (defined(__ARM_FEATURE_SHA2) || defined(__ARM_FEATURE_CRYPTO) || !defined(__clang__))
 #define HAS_ARM 1
@@ -41,7 +42,7 @@ typedef struct {
     uint32_t words[8];
 } State;
 
-/* Brings a block into the state of its message. Of two, each block belongs to the state beside it. */
+/* Adds a block to the state of its message. CompressTwo takes one block for each of two states. */
 typedef void (*CompressOne)(State *state, const uint8_t *block);
 typedef void (*CompressTwo)(State states[2], const uint8_t *const blocks[2]);
 
@@ -68,7 +69,7 @@ rotate(uint32_t word, int bits)
     return word >> bits | word << (32 - bits);
 }
 
-/* The words that the 64 rounds take in: those of the block, and 48 that are made of them. */
+/* Computes the words for the 64 rounds: those of the block, and 48 derived from them. */
 static void
 expand(const uint8_t *block, uint32_t words[64])
 {
@@ -119,8 +120,8 @@ compress_two_portable(State states[2], const uint8_t *const blocks[2])
 #define SHA_NAME "SHA-256 by the instructions of x86-64"
 #define FOR_SHA __attribute__((target("sha,sse4.1,ssse3")))
 
-/* A message on its way through the rounds. The instructions want the state in this order, the
- * first letter in the highest place; `words` are the sixteen that the next rounds take in. */
+/* A message during the rounds. The instructions need the state in this order, with the first
+ * letter in the highest position. `words` are the sixteen words for the next rounds. */
 typedef struct {
     __m128i abef, cdgh, words[4];
 } Lane;
@@ -165,7 +166,7 @@ store_lane(const Lane *lane, State *state)
     _mm_storeu_si128(high, _mm_add_epi32(_mm_loadu_si128(high), _mm_alignr_epi8(dchg, feba, 8)));
 }
 
-/* `__builtin_cpu_supports` knows "sha" only since GCC 11, so that the processor is asked itself. */
+/* Queries the processor, because `__builtin_cpu_supports` knows "sha" only since GCC 11. */
 static int
 has_sha_instructions(void)
 {
@@ -189,7 +190,7 @@ has_sha_instructions(void)
 #define FOR_SHA __attribute__((target("+crypto")))
 #endif
 
-/* A message on its way through the rounds; `words` are the sixteen that the next rounds take in. */
+/* A message during the rounds. `words` are the sixteen words for the next rounds. */
 typedef struct {
     uint32x4_t abcd, efgh, words[4];
 } Lane;
@@ -231,7 +232,7 @@ has_sha_instructions(void)
 #if defined(__linux__)
     return (getauxval(AT_HWCAP) & HWCAP_SHA2) != 0;
 #elif defined(__APPLE__)
-    return 1; /* each of its processors of 64 bits has them */
+    return 1; /* all 64-bit processors of Apple have them */
 #else
     return 0;
 #endif
@@ -383,7 +384,7 @@ digest_to_hex(const uint8_t *digest, char *digits)
     }
 }
 
-/* The loops have no branches, so that compilers make them work on many digits at once. */
+/* The loops have no branches, so that compilers can vectorise them. */
 int
 digest_from_hex(const uint8_t *digits, uint8_t *digest)
 {

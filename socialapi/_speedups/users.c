@@ -1,26 +1,26 @@
-/* The type `Users`: the user objects of rows, whose JSON is made of columns when it is asked for. */
+/* The type `Users`: the user objects of rows, whose JSON is rendered from columns on demand. */
 #include "digests.h"
 
 #include <string.h>
 
-/* Of a user object: the values of one kind. A column of digests is `digests`; any other one has
- * its values in JSON in `texts`, or empty ones for none. */
+/* A column of the values of one kind: `digests`, or values in JSON in `texts`, which are empty
+ * strings for rows without a value. */
 typedef struct {
     const Digests *digests;
     PyObject *texts;
 } UserColumn;
 
 typedef struct {
-    const char *name; /* the kind */
+    const char *name; /* the name of the kind */
     Py_ssize_t name_size;
-    Py_ssize_t first; /* of its columns, among those of all kinds */
+    Py_ssize_t first; /* the index of its first column among all columns */
     Py_ssize_t stop;
 } UserMember;
 
-/* What parts of the same rows share. */
+/* The columns that slices of the same rows share. */
 typedef struct {
     PyObject_HEAD
-    PyObject *given; /* keeps everything alive that the others point to */
+    PyObject *given; /* keeps the memory of the other members alive */
     Py_ssize_t count;
     Py_ssize_t members;
     UserMember *member;
@@ -49,7 +49,8 @@ layout_dealloc(UserLayout *self)
     PyObject_Free(self);
 }
 
-/* Checks what `write_row` relies on. Returns the number of cells, or -1 with an exception set. */
+/* Checks the column, because `write_row` does not. Returns the number of cells, or -1 with an
+ * exception set. */
 static Py_ssize_t
 read_column(PyObject *given, UserColumn *column)
 {
@@ -58,13 +59,13 @@ read_column(PyObject *given, UserColumn *column)
         return column->digests->count;
     }
     if (!PyTuple_CheckExact(given)) {
-        PyErr_SetString(PyExc_TypeError, "a column is Digests, or a tuple of values in JSON");
+        PyErr_SetString(PyExc_TypeError, "a column must be Digests or a tuple of values in JSON");
         return -1;
     }
     for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(given); at++) {
         PyObject *text = PyTuple_GET_ITEM(given, at);
         if (!PyUnicode_Check(text) || !PyUnicode_IS_COMPACT_ASCII(text)) {
-            PyErr_SetString(PyExc_TypeError, "a value in JSON is ASCII");
+            PyErr_SetString(PyExc_TypeError, "a value in JSON must be ASCII");
             return -1;
         }
     }
@@ -82,7 +83,7 @@ read_columns(UserLayout *layout, PyObject *columns)
             return -1;
         }
         if (layout->count >= 0 && layout->count != count) {
-            PyErr_SetString(PyExc_ValueError, "every column has to have a cell for each row");
+            PyErr_SetString(PyExc_ValueError, "every column must have a cell for each row");
             return -1;
         }
         layout->count = count;
@@ -91,7 +92,7 @@ read_columns(UserLayout *layout, PyObject *columns)
     return 0;
 }
 
-/* Takes a name that stands in JSON as it is. */
+/* Stores a name that JSON does not escape. */
 static int
 read_name(UserMember *member, PyObject *name)
 {
@@ -101,7 +102,7 @@ read_name(UserMember *member, PyObject *name)
         is_plain = letter >= ' ' && letter < 0x7f && letter != '"' && letter != '\\';
     }
     if (!is_plain) {
-        PyErr_SetString(PyExc_ValueError, "a name is ASCII, and has nothing that JSON escapes");
+        PyErr_SetString(PyExc_ValueError, "a name must be ASCII, without characters that JSON escapes");
         return -1;
     }
     member->name = (const char *)PyUnicode_1BYTE_DATA(name);
@@ -115,7 +116,7 @@ read_member(UserLayout *layout, PyObject *given)
     UserMember *member = &layout->member[layout->members];
     PyObject *name, *columns;
     if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != 2 || !PyTuple_CheckExact(PyTuple_GET_ITEM(given, 1))) {
-        PyErr_SetString(PyExc_TypeError, "a member is a pair of its name and a tuple of its columns");
+        PyErr_SetString(PyExc_TypeError, "a member must be a pair of its name and a tuple of its columns");
         return -1;
     }
     if (!PyArg_ParseTuple(given, "UO", &name, &columns) || read_name(member, name) < 0) {
@@ -129,8 +130,8 @@ read_member(UserLayout *layout, PyObject *given)
     return 0;
 }
 
-/* Returns how many columns the members have together. Members of a wrong shape count as none:
- * `read_member` refuses them later. */
+/* Returns how many columns the members have together. Invalid members count as 0, because
+ * `read_member` rejects them later. */
 static Py_ssize_t
 count_columns(PyObject *members)
 {
@@ -166,7 +167,7 @@ layout_new(PyObject *members)
         }
     }
     if (layout->count < 0) {
-        PyErr_SetString(PyExc_ValueError, "there has to be a column");
+        PyErr_SetString(PyExc_ValueError, "there must be a column");
         goto error;
     }
     return layout;
@@ -178,7 +179,7 @@ error:
 
 /* Rows ---------------------------------------------------------------------------------------- */
 
-/* The bytes of a value; 0 if the column has none in this row. */
+/* Returns the size of a value in bytes; 0 if the column has no value in this row. */
 static Py_ssize_t
 value_size(const UserColumn *column, Py_ssize_t row)
 {
@@ -201,8 +202,8 @@ write_value(const UserColumn *column, Py_ssize_t row, Py_ssize_t size, char *to)
     return to + size;
 }
 
-/* Returns the sum of two sizes, or the largest size there is if it is larger: no object of that size
- * can be allocated. */
+/* Returns the sum of two sizes, or the largest possible size if it overflows. No object of that
+ * size can be allocated. */
 static inline Py_ssize_t
 sum_of_sizes(Py_ssize_t one, Py_ssize_t other)
 {
@@ -239,7 +240,7 @@ write_name(const UserMember *member, char before, char *to)
     return to + 2;
 }
 
-/* Writes as many bytes as `row_size` says; returns where they end. */
+/* Writes a row of `row_size` bytes. Returns the end. */
 static char *
 write_row(const UserLayout *layout, Py_ssize_t row, char *to)
 {
@@ -283,7 +284,7 @@ users_of(UserLayout *layout, Py_ssize_t first, Py_ssize_t count)
     return users;
 }
 
-/* Returns a member with the cells of some rows alone. */
+/* Returns a member with only the cells of a range of rows. */
 static PyObject *
 part_of_member(PyObject *member, Py_ssize_t start, Py_ssize_t count)
 {
@@ -302,7 +303,7 @@ part_of_member(PyObject *member, Py_ssize_t start, Py_ssize_t count)
     return parts == NULL ? NULL : Py_BuildValue("ON", PyTuple_GET_ITEM(member, 0), parts);
 }
 
-/* Returns users that keep nothing alive but their own rows. */
+/* Returns a copy that keeps only its own rows alive. */
 static PyObject *
 copied_users(const UserLayout *whole, Py_ssize_t first, Py_ssize_t count)
 {
@@ -327,8 +328,8 @@ copied_users(const UserLayout *whole, Py_ssize_t first, Py_ssize_t count)
 
 PyDoc_STRVAR(users_doc,
 "Users(members)\n\n"
-"The user objects of rows. Members are (name, columns) pairs; a column is Digests, or a tuple of values in\n"
-"JSON, which are empty for none.");
+"The user objects of rows. Members are (name, columns) pairs. A column is Digests, or a tuple of values in\n"
+"JSON, with an empty string for no value.");
 
 static PyObject *
 users_new(PyTypeObject *Py_UNUSED(type), PyObject *arguments, PyObject *keywords)
@@ -364,7 +365,7 @@ static PyObject *
 users_item(Users *self, Py_ssize_t index)
 {
     if (index < 0 || index >= self->count) {
-        PyErr_SetString(PyExc_IndexError, "there is no such row");
+        PyErr_SetString(PyExc_IndexError, "row index out of range");
         return NULL;
     }
     Py_ssize_t row = self->first + index;
@@ -385,7 +386,7 @@ users_subscript(Users *self, PyObject *key)
         }
         Py_ssize_t count = PySlice_AdjustIndices(self->count, &start, &stop, step);
         if (step != 1) {
-            PyErr_SetString(PyExc_ValueError, "parts of users have every row");
+            PyErr_SetString(PyExc_ValueError, "slices of users must have step 1");
             return NULL;
         }
         if (is_small_part(count, self->layout->count)) {
@@ -402,8 +403,8 @@ users_subscript(Users *self, PyObject *key)
 
 PyDoc_STRVAR(users_fitting_doc,
 "fitting(most, more, room)\n\n"
-"Returns how many of the first rows, at most so many, fit into the room in bytes, and how many bytes they\n"
-"take, if each takes so many more than its text has.");
+"Returns how many of the first `most` rows fit into `room` bytes, and how many bytes they take, if each row\n"
+"takes `more` bytes in addition to its JSON.");
 
 static PyObject *
 users_fitting(Users *self, PyObject *arguments)
@@ -413,7 +414,7 @@ users_fitting(Users *self, PyObject *arguments)
         return NULL;
     }
     if (more < 0) {
-        PyErr_SetString(PyExc_ValueError, "a row takes at least what its text has");
+        PyErr_SetString(PyExc_ValueError, "a row takes at least the size of its JSON");
         return NULL;
     }
     Py_ssize_t rows = 0, taken = 0;
@@ -430,7 +431,7 @@ users_fitting(Users *self, PyObject *arguments)
 
 PyDoc_STRVAR(users_render_doc,
 "render(between, before)\n\n"
-"Returns the texts of all rows, with some bytes between each two, and others before the first one.");
+"Returns the JSON of all rows, separated by `between` and preceded by `before`.");
 
 static Py_ssize_t
 rendered_size(const Users *self, Py_ssize_t between)

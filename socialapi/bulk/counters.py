@@ -27,10 +27,10 @@ from socialapi.wire.retry import Attempt
 P = TypeVar("P", bound=UploadReport)
 
 OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
-"""A callback that takes the ascending numbers of rows, their outcome, and an issue for each rejected row."""
+"""A callback that takes ascending row numbers, their outcome, and an issue for each rejected row."""
 MAX_GROUPS: Final = 100
 _GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
-"""The reasons for which a report has one warning per column, with the number of rows."""
+"""The reasons whose warnings a report merges into one per column, with the number of rows."""
 
 
 OTHER_REASONS: Final = "other reasons"
@@ -38,7 +38,7 @@ ROWS_OF_A_GROUP: Final = 5
 
 
 class IssueGroups:
-    """Counts issues by field and reason, and keeps the first of each."""
+    """Counts issues by field and reason, and keeps the first few of each."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], tuple[list[int], list[RowIssue]]] = {}
@@ -55,7 +55,7 @@ class IssueGroups:
                 group[1].append(issue)
 
     def groups(self, placed: Callable[[Sequence[RowIssue]], Sequence[RowIssue]] = tuple) -> Sequence[IssueGroup]:
-        """Returns the groups, the most frequent first; `placed` adds the files of their rows."""
+        """Returns the groups, most frequent first. `placed` adds the file of each row."""
         found = [
             IssueGroup(field, reason, count, tuple(placed(first)))
             for (field, reason), ((count,), first) in self._found.items()
@@ -70,7 +70,7 @@ class RowCounters:
     """
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("accepted", "rejected", "duplicate")
-    """The names of the outcomes: each row that was read is finally counted under one of them."""
+    """The names of the outcomes. Each row that is read ends with exactly one of them."""
 
     rate: RateLimit | None
     rejects_file: RejectsFile | None = None
@@ -90,25 +90,25 @@ class RowCounters:
     rejects: list[RowIssue] = attrs.field(factory=list)
     warning_details: list[RowIssue] = attrs.field(factory=list)
     read_columns: Callable[[], Mapping[str, str]] = dict
-    """Returns the columns of the input that are read, as far as known, and what each is read as."""
+    """Returns the columns known so far that are read, and the field of each."""
     ignored_columns: Callable[[], Sequence[str]] = tuple
-    """Returns the columns of the input that are ignored, as far as known."""
+    """Returns the columns known so far that are ignored."""
     notes: Callable[[], Sequence[RowIssue]] = tuple
-    """Returns the warnings about the input as a whole and about whole columns."""
+    """Returns the warnings about the entire input and about entire columns."""
     grouped: IssueGroups = attrs.field(factory=IssueGroups)
-    """The warnings of which the report has one for each field and reason."""
+    """The warnings that the report merges into one per field and reason."""
     rejected_groups: IssueGroups = attrs.field(factory=IssueGroups)
     warned_groups: IssueGroups = attrs.field(factory=IssueGroups)
-    """Those of the warnings that are not in `grouped`."""
+    """The warnings that are not in `grouped`."""
     on_settle: OnSettle | None = None
-    """Called for rows that get an outcome, before they are counted."""
+    """Called with the rows that get an outcome, before they are counted."""
     ledger: Ledger | None = None
     file_row_of: Callable[[int], tuple[str, int] | None] = lambda _: None
-    """Returns the file that a row comes from, and its number there; None if there is only one input."""
+    """Returns the file of a row and its row number in that file; None if the input is not several files."""
     repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
     def take_in(self, rows: int) -> None:
-        """Counts rows that were read, and begins the rejects file. Raises InvalidInput if that fails."""
+        """Counts rows that were read, and begins the rejects file. Raises InvalidInput if it cannot be written."""
         if self.rejects_file is not None:
             self.rejects_file.columns = self.columns()
             self.rejects_file.begin()  # an earlier file is replaced only once there is input
@@ -124,7 +124,7 @@ class RowCounters:
         return {name: getattr(self, name) for name in self.OUTCOMES}
 
     def accept(self, numbers: Sequence[int], outcome: str = "accepted") -> None:
-        """Counts pending rows as accepted and gives them this outcome; with an empty outcome, they get it later."""
+        """Counts pending rows as accepted with this outcome. If it is empty, the caller records the outcome later."""
         self._settle(numbers, outcome)
         self.pending -= len(numbers)
         self.accepted += len(numbers)
@@ -170,7 +170,7 @@ class RowCounters:
         self.warning_details.extend(self._placed(single[:room]))
 
     def _placed(self, issues: Sequence[RowIssue]) -> Sequence[RowIssue]:
-        """Returns the issues, each with its file and row number there if the input has several files."""
+        """Returns the issues. If the input has several files, adds each issue's file and row number in that file."""
         if not issues or self.file_row_of(issues[0].row) is None:
             return issues
         file_rows = [self.file_row_of(issue.row) or (None, None) for issue in issues]
@@ -196,7 +196,7 @@ class RowCounters:
         """Returns the fields of a report that are computed from the counts."""
         notes, grouped = self.notes(), self.grouped.groups(self._placed)
         of_groups = [
-            attrs.evolve(each.first[0], reason=f"{each.reason} ({each.count:,} rows, of which this is the first)")
+            attrs.evolve(each.first[0], reason=f"{each.reason} ({each.count:,} rows; this is the first)")
             if each.count > 1
             else each.first[0]
             for each in grouped

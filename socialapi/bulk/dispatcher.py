@@ -17,7 +17,7 @@ UNPACED_TARGET: Final = 8
 
 
 class Concurrency:
-    """The limit on requests in flight, computed again before every batch.
+    """The limit on requests in flight, recomputed before every batch.
 
     With `fixed`, the limit is constant. Otherwise it is the request rate times the latency. A
     failure halves it, at most once per round trip so that simultaneous failures count once, and
@@ -32,7 +32,7 @@ class Concurrency:
         self._halved_at = -math.inf
 
     def limit(self, requests_per_second: float | None) -> int:
-        """Returns how many requests may be in flight. The rate is what the rate limit allows, None without one."""
+        """Returns how many requests may be in flight at this rate limit; None means that there is no rate limit."""
         if self._fixed is not None:
             return self._fixed
         target = UNPACED_TARGET
@@ -41,7 +41,7 @@ class Concurrency:
         return max(1, min(max(LEAST, target), self._most, math.floor(self._ceiling)))
 
     def succeeded(self, seconds: float) -> None:
-        """Adjusts the limit after an attempt that was answered within `seconds`."""
+        """Adjusts the limit after an attempt whose response took `seconds`."""
         self._latency_seconds += LATENCY_WEIGHT * (seconds - self._latency_seconds)
         self._ceiling = min(float(self._most), self._ceiling + 1)
 
@@ -167,14 +167,14 @@ class Dispatcher(Generic[B]):
         room = self._live.pop(task)
         if task.cancelled() and not self._is_cancelling:
             # Other code cancelled the batch, and the job must not end as if it had been settled.
-            self.stop(RuntimeError("a batch was cancelled, and not by its job"))
+            self.stop(RuntimeError("a batch was cancelled, but not by its job"))
         room.give_back()
         if self._next is room:
             self._next = None
         self._freed.set()
 
     def stop(self, problem: Exception) -> None:
-        """Stops starting batches. The job raises the first problem that is passed here."""
+        """Stops starting batches. The job raises the first problem passed to this method."""
         if self.failure is not None:
             return
         self.failure = problem
@@ -185,8 +185,7 @@ class Dispatcher(Generic[B]):
             self._outside.reschedule(asyncio.get_running_loop().time())
 
     async def unless_stopped(self, waiting: Awaitable[T]) -> T | None:
-        """Awaits something other than a batch and returns its result; None if a failure cancelled
-        it.
+        """Returns the result of an awaitable that is not a batch; None if a failure cancelled it.
 
         Call it only while there is no failure, and for one awaitable at a time.
         """

@@ -26,7 +26,7 @@ _KINDS: Final[dict[int, Kind]] = {
 
 
 def kind_of(path: str | os.PathLike[str]) -> Kind | None:
-    """Returns the kind of a file by its first bytes, or None; "snapshot" also where only its scratch files are left."""
+    """Detects the kind of a file from its first bytes. Returns "snapshot" even if only its scratch files remain."""
     whole = Path(path)
     if not whole.exists() and scratch_folder(whole).is_dir():
         return "snapshot"
@@ -41,15 +41,15 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
     nothing, while a job uses the file.
 
     If the file itself is missing, deletes only its helper files. Raises ConfigurationError if the
-    file is of another kind, or if the folder of scratch files holds something else, and OSError if
-    a file cannot be deleted.
+    file has a different kind, or if the scratch folder holds other files, and OSError if a file
+    cannot be deleted.
     """
     whole, lock = Path(path), FileLock(path)
     if lock.take() is not None:
         return False
     try:
         if whole.exists() and not (RejectsFile.is_like(whole) if kind == "rejects file" else kind_of(whole) == kind):
-            raise ConfigurationError(f"{whole} is no {kind} of a job")
+            raise ConfigurationError(f"{whole} is not a {kind}")
         if kind == "rejects file":
             remove_file(whole)
             if RejectsFile.is_like(part := part_of(path)):  # left by a job that was killed
@@ -69,10 +69,10 @@ def _remove_scratch(snapshot: Path) -> None:
     try:
         remove_scratch(scratch_folder(snapshot))
     except FileExistsError as problem:
-        says = str(problem.strerror)
+        reason = str(problem.strerror)
     else:
         return
-    raise ConfigurationError(f"{says}, so the snapshot {snapshot} is left as it is")
+    raise ConfigurationError(f"{reason}, so the snapshot {snapshot} was not deleted")
 
 
 def _is_open(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The progress of a job: how much is done, how long the rest takes, and a display of both on standard error."""
+"""Estimates the progress and the remaining time of a job, and shows both on standard error."""
 
 import asyncio
 import contextlib
@@ -30,16 +30,16 @@ OnProgress = Callable[[Progress], None]
 
 
 class Pace:
-    """Estimates how long a job takes for the rest of its rows.
+    """Estimates the remaining time of a job.
 
-    `seconds_until` returns how long the last of a number of requests has to wait for the rate limit.
-    The speed does not count the time in which requests wait, because it would stay too low afterwards.
+    `seconds_until(n)` returns how long the rate limit delays the last of the next `n` requests. Time
+    spent waiting for the rate limit does not count, since the estimated speed would stay too low.
     """
 
     def __init__(self, clock: Clock, seconds_until: Callable[[int], float] = lambda _: 0.0) -> None:
         self._clock = clock
         self._seconds_until = seconds_until
-        self._started = self._looked = clock.monotonic()
+        self._started = self._last_update = clock.monotonic()
         self._sending_seconds = 0.0
         self._is_held = False
 
@@ -52,10 +52,10 @@ class Pace:
         in_flight: int = 0,
         note: str | None = None,
     ) -> Progress:
-        """Returns the progress of a job that has this report; `total` is the number of its rows, if it is known."""
+        """Returns the progress of a job with this report. `total` is the number of rows, if known."""
         now = self._clock.monotonic()
-        self._sending_seconds += 0.0 if self._is_held else now - self._looked
-        self._looked, self._is_held = now, in_flight > 0 and self._seconds_until(in_flight) > 0
+        self._sending_seconds += 0.0 if self._is_held else now - self._last_update
+        self._last_update, self._is_held = now, in_flight > 0 and self._seconds_until(in_flight) > 0
         is_estimate = total is None and fraction_read != 1.0
         if total is None and fraction_read:
             total = round(report.read / fraction_read)
@@ -83,7 +83,7 @@ class Pace:
 
 
 class ReadingPace:
-    """Shows the progress of a lint, which reads a sample of the input or all of it."""
+    """Shows the progress of a lint, which reads all of the input or only a sample."""
 
     def __init__(self, reader: Reader[Any], sample: int | None, on_progress: OnProgress | None) -> None:
         self._reader = reader
@@ -105,8 +105,8 @@ class ReadingPace:
 LINE_EVERY_SECONDS: Final = 10.0
 LATER_LINE_EVERY_SECONDS: Final = 30.0
 CELL_EVERY_SECONDS: Final = 0.5
-"""How often a line is written where there is no terminal, in the first half minute and later, and the
-line of a notebook is renewed.
+"""The intervals at which a line is printed without a terminal (in the first half minute, and later),
+and at which the line in a notebook is updated.
 """
 LEAST_BAR: Final = 8
 MOST_BAR: Final = 60
@@ -117,8 +117,8 @@ CELL_COLUMNS: Final = 100
 class ProgressDisplay:
     """Shows the progress of a job; pass it as `on_progress`. `last` is the last progress received.
 
-    A terminal has a bar, a notebook a line that changes, and everything else a line now and then.
-    What is shown last stays if `stays` is true.
+    A terminal shows a bar, a notebook one line that is updated, and any other output a new line now
+    and then. If `stays` is true, the last state remains visible.
     """
 
     def __init__(self, title: str, *, is_quiet: bool = False, stays: bool = False) -> None:
@@ -146,7 +146,7 @@ class ProgressDisplay:
 
     def _open(self) -> None:
         """Opens the bar of a terminal or the cell of a notebook."""
-        from rich.file_proxy import FileProxy  # what stands for standard error while another display has the terminal
+        from rich.file_proxy import FileProxy  # replaces standard error during another display
 
         from socialapi.internal.console import Output
 
@@ -174,14 +174,14 @@ class ProgressDisplay:
                 self._print()
 
     def __call__(self, progress: Progress) -> None:
-        """Shows the progress of the running job, and which columns are read as what once they are known."""
+        """Shows the progress of the running job, and how each column is read once that is known."""
         self.last = progress
         if not self._is_quiet:
             self._received = self._now()
             self._show_columns(progress.report)
 
     def _show_columns(self, report: UploadReport) -> None:
-        """Prints new columns and what they are read as, unless all are called so."""
+        """Prints how new columns are read, unless every name says so already."""
         new = {name: read_as for name, read_as in report.columns.items() if name not in self._columns_shown}
         called = {name: re.sub("[ .-]", "_", name.strip().lower()) for name in new}
         if not report.read:
@@ -196,7 +196,7 @@ class ProgressDisplay:
         self._write(f"reading {read}{more}")
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(BrokenPipeError):  # the job matters more
+        with contextlib.suppress(BrokenPipeError):  # the job continues without the display
             if self._live is not None:
                 self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
                 return
@@ -230,7 +230,7 @@ class ProgressDisplay:
         return f" ({self.last.note})" if self.last is not None and self.last.note else ""
 
     def _parts(self, number: Callable[[float], str]) -> Sequence[str]:
-        """Returns what is known of the progress, in words."""
+        """Returns the known figures of the progress, each with its unit."""
         if self.last is None:
             return ["no rows yet"]
         done, total, left = self.last.rows_done, self.last.rows_total, self.last.seconds_left
@@ -253,7 +253,7 @@ class ProgressDisplay:
         return min(1.0, self.last.rows_done / self.last.rows_total)
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        """Yields the line of a terminal: in full, or with numbers of three digits, or with a line for the name."""
+        """Yields the line for a terminal. If it is too long, shortens numbers, then puts the name above it."""
         from rich.cells import cell_len
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -305,10 +305,10 @@ def _clock_time(seconds: float) -> str:
 
 @contextlib.contextmanager
 def shown(options: Mapping[str, Any], records: object) -> Iterator[dict[str, Any]]:
-    """Yields the options of a job without `progress`; if it is true, the job's progress is shown."""
+    """Yields a job's options without `progress`, and shows the progress if that option is true."""
     others = {name: value for name, value in options.items() if name != "progress"}
     also = others.get("on_progress")
-    if not options.get("progress") or inspect.iscoroutinefunction(also):  # which the job refuses
+    if not options.get("progress") or inspect.iscoroutinefunction(also):  # the job rejects it
         yield others
         return
     with ProgressDisplay(title_of(records), stays=True) as display:
@@ -322,7 +322,7 @@ def shown(options: Mapping[str, Any], records: object) -> Iterator[dict[str, Any
 
 
 def title_of(records: object) -> str:
-    """Returns a short name of an input, without its folder."""
+    """Returns a short name for an input, such as a file name without its folder."""
     if isinstance(records, list | tuple) and len(records) == 1:
         records = records[0]
     if isinstance(records, str | os.PathLike):

@@ -37,16 +37,16 @@ class RejectsFile(OutputFile):
 
     def write(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
         """Appends a line per issue, with its values for `columns`. Raises InvalidInput if the disk is full."""
-        beside = values or [()] * len(issues)
+        additional = values or [()] * len(issues)
         with self._writing():
             self._writer.writerows(
                 (issue.row, issue.field, issue.reason, *map(_writable, cells))
-                for issue, cells in zip(issues, beside, strict=True)
+                for issue, cells in zip(issues, additional, strict=True)
             )
 
 
 def _writable(value: object) -> object:
-    """Returns the value so that it can be written: lone surrogates become bytes that are not valid UTF-8."""
+    """Makes a value writable: lone surrogates become bytes that are not valid UTF-8."""
     if not isinstance(value, str) or not any("\ud800" <= letter <= "\udfff" for letter in value):
         return value
     try:

@@ -21,7 +21,7 @@ class Action:
 
 
 class Texts(list[str | None]):
-    """A column of values that are not hashed, with the methods of `Digests`."""
+    """A column of unhashed values, with the same methods as `Digests`."""
 
     __repr__ = object.__repr__  # does not show identifiers
 
@@ -60,7 +60,7 @@ Identifier = tuple[IdentifierKind, str]
 """The kind and the normalised value, in the form that is sent."""
 Values = Digests | Texts
 Column = tuple[IdentifierKind, Values]
-"""A kind, and the normalised value of each row: empty if the row has none, None until the value is decided."""
+"""A kind, and the normalised value of each row: empty if the row has no value, None while it is undecided."""
 
 _as_json: Final = json.JSONEncoder(ensure_ascii=True).encode
 
@@ -78,7 +78,7 @@ class Row:
 class RowBlock:
     """Consecutive rows that are ready to be sent and have the same action.
 
-    Every column has one value of its kind per row, or an empty string. A kind may have several
+    Every column has one string per row, empty if the row has no value. A kind may have several
     columns, and every row has a value in at least one column. Rows are stored in columns because an
     object per row made the garbage collector pause for 100 ms at a time.
     """

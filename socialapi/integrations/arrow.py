@@ -1,17 +1,17 @@
-"""Makes tables of models: pyarrow (extra `[arrow]`) and, of those, pandas (extra `[pandas]`).
+"""Converts models to tables of pyarrow (extra `[arrow]`) and data frames of pandas (extra `[pandas]`).
 
-The schema is that of the class, whatever the items hold, so that tables of one collection always fit
-together and an empty one has all columns:
+The schema depends only on the class and not on the items. So all tables of a collection have the same schema, and an
+empty table has all columns:
 
-* text is `string`, an integer `int64`, a number `double`, true and false `bool`, and a time
-  `timestamp[us, tz=UTC]`; amounts of money are the integers that the service sends
-* an object of one known class is a `struct`, and an array a `list`
-* everything else is JSON text: objects of any names, unions of classes, and `extra`, the last
-  column, which is null where nothing is in it
+* strings become `string`, integers `int64`, floats `double`, booleans `bool`, and times `timestamp[us, tz=UTC]`;
+  amounts of money are the integers that the service sends
+* an object of one known class becomes a `struct`, and an array a `list`
+* everything else becomes a JSON string: objects with arbitrary keys, unions of classes, and `extra`, the last column,
+  which is null if it is empty
 
-Of a class that a caller has written (`client.pages(…, item=…)`) pyarrow finds the types itself.
+For a class that a caller has written (`client.pages(…, item=…)`), pyarrow infers the types.
 
-Half of a surrogate pair, for which Arrow has no form, becomes U+FFFD.
+A lone surrogate, which Arrow cannot represent, becomes U+FFFD.
 """
 
 import datetime
@@ -31,20 +31,20 @@ from socialapi.wire.export import json_ready, json_text
 Convert = Callable[[Any], Any]
 
 ITEM: Final = "item"
-"""The only column of items that are of no class, as JSON text."""
+"""The only column for items without a class, which are stored as JSON strings."""
 
 
 def arrow_schema(item_type: Any) -> Any:
-    """Returns the `pyarrow.Schema` of tables of this class. Raises InvalidInput if pyarrow is not installed."""
+    """Returns the `pyarrow.Schema` for tables of this class. Raises InvalidInput if pyarrow is not installed."""
     pa = _pyarrow()
     return pa.schema([pa.field(column.name, column.type) for column in _columns(item_type)])
 
 
 def arrow_table(items: Sequence[Any], item_type: Any) -> Any:
-    """Returns a `pyarrow.Table` with a row for each item, which is of this class.
+    """Returns a `pyarrow.Table` with a row for each item. All items are instances of `item_type`.
 
-    Raises InvalidInput, which names the row from 0 and the column, for a value that does not fit
-    the column, such as an integer of more than 64 bits, and if pyarrow is not installed.
+    Raises InvalidInput, with the column and the row (from 0), if a value does not fit its column, such as an integer of
+    more than 64 bits, and if pyarrow is not installed.
     """
     pa = _pyarrow()
     if is_custom(item_type):
@@ -57,7 +57,7 @@ def arrow_table(items: Sequence[Any], item_type: Any) -> Any:
 
 
 def parquet_writer(file: IO[bytes], item_type: Any) -> Any:
-    """Returns a `pyarrow.parquet.ParquetWriter` of tables of this class, to be closed by the caller.
+    """Returns a `pyarrow.parquet.ParquetWriter` for tables of this class. The caller must close it.
 
     Raises InvalidInput if pyarrow is not installed.
     """
@@ -68,7 +68,7 @@ def parquet_writer(file: IO[bytes], item_type: Any) -> Any:
 
 
 def concatenated(tables: Sequence[Any]) -> Any:
-    """Returns tables of one class as one, whose columns are one chunk each."""
+    """Concatenates tables of one class. Each column of the result is a single chunk."""
     filled = [table for table in tables if table.num_rows] or tables
     return _pyarrow().concat_tables(filled, promote_options="permissive").combine_chunks()
 
@@ -76,15 +76,15 @@ def concatenated(tables: Sequence[Any]) -> Any:
 def data_frame(table: Any) -> Any:
     """Returns a table as a `pandas.DataFrame`. Raises InvalidInput if pandas is not installed.
 
-    Integers and booleans are nullable (`Int64`, `boolean`), so that a missing one makes no float of
-    the others. Times have the zone UTC.
+    Integers and booleans are nullable (`Int64`, `boolean`), because a missing value would turn the column into floats.
+    Times are in UTC.
     """
     pa, pd = _pyarrow(), check_pandas()
     return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get)
 
 
 def check_pandas() -> Any:
-    """Returns the module pandas. Raises InvalidInput if it is not installed."""
+    """Returns the pandas module. Raises InvalidInput if it is not installed."""
     try:
         import pandas as pd
     except ImportError:
@@ -105,7 +105,7 @@ def _pyarrow() -> Any:
 
 @attrs.frozen(eq=False)
 class _Column:
-    """A column, or a member of a struct: its Arrow type, and how its cell is read from an object."""
+    """A column or a member of a struct: its name, its Arrow type, and the function that reads its cell from an object."""
 
     name: str
     type: Any
@@ -120,7 +120,7 @@ def _columns(item_type: Any) -> tuple[_Column, ...]:
 
 
 def _columns_within(cls: Any, outer: tuple[Any, ...]) -> tuple[_Column, ...]:
-    """Returns the columns of a class; `outer` are the classes that the objects are within."""
+    """Returns the columns of a class. `outer` are the classes whose objects contain it."""
     plan = plan_of(cls, CONVERTER.get_structure_hook)
     columns = [_column(field, (*outer, cls)) for field in plan.fields if field.name is not None]
     if plan.extra >= 0:
@@ -145,15 +145,15 @@ def _column(field: FieldPlan, outer: tuple[Any, ...]) -> _Column:
 
 
 def _cell(field: FieldPlan, outer: tuple[Any, ...]) -> tuple[Any, Convert | None]:
-    """Returns the Arrow type of a value of the field, or of an item of its array, and what makes
-    the cell of it; None if that is the value.
+    """Returns the Arrow type of a value of the field, or of an item of its array, and the function that converts
+    values; None if they need no conversion.
     """
     pa, kind = _pyarrow(), field.kind
     if kind is datetime.datetime:
         return pa.timestamp("us", tz="UTC"), _aware
     if kind in _SCALARS:
         return _SCALARS[kind](pa), None
-    # An object that is not read by its fields alone may be of a subclass, and a class within itself would have no end.
+    # An object with a custom reader may be an instance of a subclass, and a recursive class has no finite type.
     if field.nested is None or kind in outer:
         return pa.string(), _as_json
     columns = _columns_within(kind, outer)
@@ -174,8 +174,8 @@ def _as_json(value: Any) -> str | None:
 
 
 def _aware(value: Any) -> Any:
-    """Returns a time, or something that does not fit in place of one without a zone, which Arrow
-    would take for a time in UTC.
+    """Returns a time unchanged. Replaces a time without a zone, which Arrow would treat as UTC, with a value that fits
+    no column.
     """
     is_naive = isinstance(value, datetime.datetime) and value.utcoffset() is None
     return _NAIVE if is_naive else value
@@ -188,7 +188,7 @@ _NAIVE: Final = object()
 
 
 def _array(column: _Column, cells: list[Any]) -> Any:
-    """Returns the cells as an array. Those that do not fit are looked for only if there are any."""
+    """Returns the cells as an array. Only if that fails, searches for the values that do not fit."""
     pa = _pyarrow()
     try:
         return pa.array(cells, column.type)
@@ -202,11 +202,11 @@ def _array(column: _Column, cells: list[Any]) -> Any:
 
 
 _UNFIT: Final = (ValueError, TypeError, OverflowError)
-"""What pyarrow raises for a value that is not of the type. Its own errors are subclasses."""
+"""The exceptions that pyarrow raises for a value of the wrong type. Its own exceptions are subclasses."""
 
 
 def _unfit(kind: Any, cell: Any, path: str) -> Iterator[BrokenRule]:
-    """Yields what in a cell is not of the Arrow type."""
+    """Yields a broken rule for each value in a cell that does not fit the Arrow type."""
     pa = _pyarrow()
     if pa.types.is_struct(kind) and isinstance(cell, dict):
         for at in range(kind.num_fields):

@@ -1,4 +1,4 @@
--- Deletes a key if it has this value.
+-- Deletes a key if it has the given value.
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   return redis.call('DEL', KEYS[1])
 end

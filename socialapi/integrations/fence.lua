@@ -1,19 +1,19 @@
--- The fence of a job: which attempt at each of its parts may send.
+-- The fence of a job: decides which attempt at each of its parts may send.
 --
--- Of the runs of a job the one that came last has it, and of the attempts at a part of that run the
--- one with the highest number.
+-- The latest run of a job holds the fence. Of the attempts at a part of that run, the one with the
+-- highest number holds the part.
 --
--- KEYS[1]  a hash: run             which run has the job
---                  until           when the last request of earlier runs has ended for sure, in seconds
---                  attempt:<part>  the number of the attempt that has the part
---                  open:<part>     1 until that attempt has ended in order
---                  until:<part>    when the last request of its predecessors has ended for sure
--- KEYS[2]  the earlier runs, by the time at which they lost the job
--- ARGV     take, check or release; run; part; number of the attempt; how long a request takes at
---          most, in seconds; 1 if the part was surely attempted before; how long all of this is kept
+-- KEYS[1]  a hash: run             the run that holds the fence
+--                  until           the time, in seconds, when all requests of earlier runs have ended
+--                  attempt:<part>  the number of the attempt that holds the part
+--                  open:<part>     1 until that attempt has ended normally
+--                  until:<part>    the time when all requests of its predecessors have ended
+-- KEYS[2]  the earlier runs, by the time at which they lost the fence
+-- ARGV     take, check or release; run; part; number of the attempt; the longest duration of a
+--          request, in seconds; 1 if the part was certainly attempted before; how long to keep all this
 --
--- Returns `held` and the seconds to wait before the first request, as text; or why this attempt may
--- send no more: `run` or `attempt` if another one has superseded it, `lost` if nothing is known of it.
+-- Returns `held` and, as a string, the seconds to wait before the first request; or why this attempt
+-- may send no more: `run` or `attempt` if another one has superseded it, `lost` if it is unknown.
 
 local FENCE, EARLIER = KEYS[1], KEYS[2]
 local verb, run, part = ARGV[1], ARGV[2], ARGV[3]
@@ -39,7 +39,7 @@ local function time_of(name)
   return tonumber(get(name) or 0)
 end
 
--- What is known of the parts of an earlier run becomes one time: when all of its requests have ended.
+-- The parts of an earlier run are reduced to the time at which all its requests have ended.
 local function take_over(earlier)
   redis.call('ZADD', EARLIER, exact(now), earlier)
   local ended = time_of('until')
@@ -74,7 +74,7 @@ local function take()
   set('attempt:' .. part, number)
   set('open:' .. part, 1)
   local seconds = math.max(0, time_of('until') - now, time_of('until:' .. part) - now)
-  -- No longer than a request takes, also when the clock of the server was set back meanwhile.
+  -- At most the duration of a request, even if the server's clock was set back.
   return { 'held', exact(math.min(seconds, request_seconds)) }
 end
 

@@ -1,4 +1,4 @@
-"""One quota and one set of tokens for many processes, kept in Redis. Needs the extra `[redis]`."""
+"""Shares one quota and one set of tokens between processes through Redis. Needs the extra `[redis]`."""
 
 import asyncio
 import contextlib
@@ -24,28 +24,27 @@ if TYPE_CHECKING:
 __all__ = ["RedisPacer", "RedisTokenCache"]
 
 LOCK_LEASE_SECONDS: Final = 30.0
-"""How long the lock of a token outlives a process that dies. One that lives renews it."""
+"""The lease of a token's lock. A live process renews it; a dead one loses the lock when it expires."""
 
 
 class RedisPacer:
-    """A pacer whose windows are kept in Redis, so that all processes share one quota.
+    """A pacer that keeps its windows in Redis, so that all processes share one quota.
 
-    `redis_or_url` is a `redis.asyncio.Redis` of your own, which is left open, or an address like
-    `redis://localhost:6379/0`. Processes share a window if they name the same server and
-    `namespace`: give each app of yours another one, because the service counts apps apart, and the
-    sandbox as well.
+    `redis_or_url` is a URL such as `redis://localhost:6379/0`, or your own `redis.asyncio.Redis`, which stays open.
+    Processes share a window if they use the same server and `namespace`. Give each of your apps, and the sandbox, a
+    separate namespace, because the service counts them separately.
 
         async with RedisPacer("redis://localhost:6379/0", config) as pacer:
             async with Client(config, credentials, pacer=pacer) as client:
                 …
 
-    Jobs take the places of several requests at once, and get them in turn with other processes.
-    While Redis does not answer, callers wait, for at most `Config.max_elapsed_seconds`; interactive
-    calls go on at once if `Config.redis_fallback_share` is set. A process that dies gives its
-    places back one window after the timeout of its last requests.
+    Jobs take slots for several requests at once, taking turns with other processes. While Redis is unavailable, callers
+    wait for at most `Config.max_elapsed_seconds`; interactive calls continue immediately if
+    `Config.redis_fallback_share` is set. The slots of a dead process become free one window after its last requests
+    time out.
 
-    A pacer belongs to one event loop. Close it after the clients that use it. Raises
-    ConfigurationError for an address of another form.
+    A pacer belongs to one event loop. Close it after the clients that use it. Raises ConfigurationError for an invalid
+    URL.
     """
 
     def __init__(
@@ -73,16 +72,15 @@ class RedisPacer:
                     self._windows.pop(unused).retire()
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SharedWindow(self._script, key, limit)
-        self._windows[key] = window  # at the end, so that the order is that of use
+        self._windows[key] = window  # moved to the end, which keeps the windows in order of use
         return window
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
-        """Waits for a place in the window of `key`.
+        """Waits for a slot in the window of `key`.
 
-        Raises RateLimitTooLong if the wait is known to exceed `max_wait_seconds` or when that time
-        is up, TransportError if Redis does not answer for so long or for
-        `Config.max_elapsed_seconds`, and ConfigurationError for a server that cannot serve,
-        such as one that refuses access.
+        Raises RateLimitTooLong if the wait exceeds `max_wait_seconds`, or is known to. Raises TransportError if Redis
+        does not answer within that time or within `Config.max_elapsed_seconds`, and ConfigurationError if the server
+        cannot be used, for example because it denies access.
         """
         window = self._window(key, documented)
         share = None if bulk else self._config.redis_fallback_share
@@ -101,26 +99,26 @@ class RedisPacer:
         return await window.acquire_by_share(share, max_wait_seconds=left_seconds)
 
     async def _renew_leases(self) -> None:
-        """Renews the leases of requests that take long, until none is on its way."""
+        """Renews the leases of long requests until none is in flight."""
         while any(window.has_flying for window in self._windows.values()):
             await self._clock.sleep(RENEWED_AFTER * self._script.lease_seconds)
             for window in list(self._windows.values()):
                 window.renew()
 
     def limits(self) -> Mapping[str, LimitStatus]:
-        """Returns the state of each limit that this process has used, as Redis told it last."""
+        """Returns the last known state of each limit that this process has used."""
         return {key: window.status() for key, window in self._windows.items()}
 
     def requests_per_second(self, key: str, documented: RateLimit | None) -> float | None:
-        """Returns the rate that the limit allows all processes together, or None while unknown."""
+        """Returns the rate that the limit allows all processes together; None while it is unknown."""
         return self._window(key, documented).requests_per_second()
 
     async def aclose(self) -> None:
-        """Tells Redis what it does not know yet, and closes a connection of its own."""
+        """Reports the remaining outcomes to Redis, and closes the connection unless it was passed in."""
         for window in self._windows.values():
             window.close()
         if self._renewing is not None:
-            self._renewing.cancel()  # it sleeps, and has nothing to tell
+            self._renewing.cancel()  # it sleeps, and has nothing to report
         await self._script.aclose()
 
     async def __aenter__(self) -> Self:
@@ -136,14 +134,13 @@ class RedisPacer:
 
 
 class RedisTokenCache:
-    """Keeps tokens in Redis, for all processes that name the same server.
+    """A token cache in Redis, for all processes that use the same server.
 
-    `redis_or_url` is as for `RedisPacer`. Tokens are stored as they are: whoever may read the
-    server's data may act for their users, so let it have a password and TLS (`rediss://`), and no
-    policy that evicts keys. `prefix` begins the names of its keys.
+    `redis_or_url` is the same as for `RedisPacer`. Tokens are not encrypted: anyone who can read them can act for their
+    users. So the server needs a password, TLS (`rediss://`), and no policy that evicts keys. The names of its keys
+    begin with `prefix`.
 
-    Methods raise TransportError if Redis does not answer, and ConfigurationError if it refuses
-    access.
+    Methods raise TransportError if Redis does not answer, and ConfigurationError if it denies access.
     """
 
     def __init__(
@@ -158,24 +155,24 @@ class RedisTokenCache:
         self._delete_if = self._server.script("delete_if.lua")
 
     async def load(self, key: str) -> str | None:
-        """Returns the token, or None."""
+        """Returns the token; None if there is none."""
         found: bytes | str | None = await self._asked("GET", lambda: self._server.redis.get(self._prefix + key))
         return found.decode() if isinstance(found, bytes) else found
 
     async def store(self, key: str, token: str) -> None:
-        """Stores the token and replaces any other."""
+        """Stores the token, replacing any earlier one."""
         await self._asked("SET", lambda: self._server.redis.set(self._prefix + key, token))
 
     async def discard(self, key: str, token: str) -> None:
-        """Deletes the token if it is still stored; a newer one stays."""
+        """Deletes the token unless a newer one has replaced it."""
         await self._asked("EVALSHA delete_if", lambda: self._delete_if(keys=[self._prefix + key], args=[token]))
 
     @contextlib.asynccontextmanager
     async def lock(self, key: str) -> AsyncIterator[None]:
-        """Holds the lock of the key: one holder at a time among all processes.
+        """Holds the lock of the key, which has one holder at a time among all processes.
 
-        A holder that dies lets go after 30 seconds. Raises ConfigurationError if others hold it for
-        3 minutes.
+        The lock of a dead holder expires after 30 seconds. Raises ConfigurationError if the lock is not free within 3
+        minutes.
         """
         lock = self._server.redis.lock(
             f"{self._prefix}{key}:lock", timeout=LOCK_LEASE_SECONDS, blocking_timeout=LOCK_TIMEOUT_SECONDS
@@ -188,7 +185,7 @@ class RedisTokenCache:
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
-            # Not an error of the caller, who has its token: the lock ends by itself.
+            # Not raised, because the caller has its token and the lock expires.
             with contextlib.suppress(*FAILURES):
                 await self._server.answer("EVALSHA release", lock.release, within_seconds=REPLY_SECONDS)
 
@@ -202,7 +199,7 @@ class RedisTokenCache:
         raise error  # outside the handler: the library's error may quote the token
 
     async def aclose(self) -> None:
-        """Closes a connection of its own."""
+        """Closes the connection unless it was passed in."""
         await self._server.aclose()
 
     def __repr__(self) -> str:
@@ -210,7 +207,7 @@ class RedisTokenCache:
 
 
 async def _renew_lock(server: RedisServer, lock: "Lock") -> None:
-    """Keeps a lock while its holder lives, until it is cancelled or the lock is lost."""
+    """Renews a lock until this task is cancelled or the lock is lost."""
     from redis.exceptions import LockError
 
     while True:
@@ -220,4 +217,4 @@ async def _renew_lock(server: RedisServer, lock: "Lock") -> None:
         except LockError:
             return
         except FAILURES:
-            pass  # asked again before the lease ends
+            pass  # tried again before the lease ends

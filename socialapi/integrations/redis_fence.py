@@ -1,4 +1,4 @@
-"""A fence in Redis: of several attempts at the same work, the last one that began may send."""
+"""A fence in Redis: of several attempts at the same work, only the latest may send."""
 
 import contextlib
 from collections.abc import Mapping
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
     from socialapi.integrations.telemetry import RedisTelemetry
 
 FENCE_KEPT_SECONDS: Final = 7 * 86_400
-"""How long Redis remembers a fence after the last request that asked for it."""
+"""How long Redis keeps a fence after its last use."""
 FENCE_MARGIN_SECONDS: Final = 1.0
-"""How much longer than the timeout of a request a successor waits: it begins a moment after the fence was asked."""
+"""Added to the timeout of a request when a successor waits, because a request begins a moment after the check."""
 
 _WHY_SUPERSEDED: Final[Mapping[str, str]] = {
     "run": "another run of the job has begun",
     "attempt": "another attempt at this part of the job has begun",
-    "lost": "Redis does not know this attempt any more",
+    "lost": "Redis no longer knows this attempt",
 }
 
 
 class Superseded(SocialApiError):
-    """Another process does this work now. This one has sent nothing since it knew."""
+    """Raised if another process has taken over this work. This process sends nothing more."""
 
 
 class RedisFence:
-    """Lets one attempt at a part of a job send, the last one that began, among all processes.
+    """Lets only the latest attempt at a part of a job send requests, among all processes.
 
-    A job is run again and again, each run has parts, and each part is attempted once or several
-    times. Runs have names, and attempts at a part of a run have numbers, of which the highest
-    prevails. `redis_or_url` and `namespace` are as for `RedisPacer`.
+    A job is run repeatedly, each run has parts, and each part is attempted once or several times. Runs have names.
+    Attempts at a part have numbers, and the highest number wins. `redis_or_url` and `namespace` are the same as for
+    `RedisPacer`.
 
         seconds = await fence.take()    # to wait before the first request
         await fence.check()             # before each request
-        await fence.release()           # when no request is in flight any more
+        await fence.release()           # once no request is in flight
 
-    Methods raise Superseded when another run or attempt has begun, TransportError if Redis does
-    not answer for `Config.max_elapsed_seconds`, and ConfigurationError if it refuses access.
+    Methods raise Superseded if another run or attempt has begun, TransportError if Redis does not answer within
+    `Config.max_elapsed_seconds`, and ConfigurationError if it denies access.
     """
 
     def __init__(
@@ -71,19 +71,17 @@ class RedisFence:
     async def take(self, *, is_repeated: bool = False) -> float:
         """Supersedes every other attempt at this part, and every other run of the job.
 
-        Returns how many seconds to wait before the first request, so that the last one of a
-        superseded attempt has ended. `is_repeated` says that there was an earlier attempt for sure.
+        Returns how many seconds to wait before the first request, until the last request of a superseded attempt has
+        ended. `is_repeated` is true if there certainly was an earlier attempt.
         """
         return await self._ask("take", is_repeated=is_repeated)
 
     async def check(self) -> None:
-        """Returns if this attempt may send a request now."""
+        """Returns if this attempt may send a request, and raises Superseded if not."""
         await self._ask("check")
 
     async def release(self) -> None:
-        """Says that this attempt has ended in order, so that its successor need not wait. One that
-        was superseded has nothing to release.
-        """
+        """Records that this attempt has ended normally, so that a successor need not wait."""
         with contextlib.suppress(Superseded):
             await self._ask("release")
 
@@ -92,7 +90,7 @@ class RedisFence:
         arguments = (verb, *self._claim, request_seconds, int(is_repeated), FENCE_KEPT_SECONDS)
         state, seconds = await self._answer(arguments)
         if (why := _WHY_SUPERSEDED.get(state)) is not None:
-            raise Superseded(f"{why}: this one sends nothing more")
+            raise Superseded(f"{why}: this one sends no more requests")
         return float(seconds)
 
     async def _answer(self, arguments: tuple[str | float, ...]) -> tuple[str, str]:
@@ -117,10 +115,10 @@ class RedisFence:
                 return state, wait
             if error is None:
                 await self._clock.sleep(retry_wait_seconds(seconds))
-        raise error  # outside the handler: the library's error may quote the address
+        raise error  # outside the handler, because the library's error may quote the URL
 
     async def aclose(self) -> None:
-        """Closes a connection of its own."""
+        """Closes the connection unless it was passed in."""
         await self._server.aclose()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The connection to a Redis server, and what becomes of its failures."""
+"""Connects to a Redis server, and turns its failures into errors of this package."""
 
 import asyncio
 import contextlib
@@ -27,62 +27,65 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REPLY_SECONDS: Final = 5.0
-"""How long Redis may take to connect, and to answer."""
+"""The timeout for connecting to Redis, and for each answer."""
 MAX_CONNECTIONS: Final = 16
 SHORTEST_RETRY_SECONDS: Final = 0.05
-"""How soon Redis is asked again after its first failure."""
+"""The wait before the first retry."""
 LONGEST_RETRY_SECONDS: Final = 2.0
-"""The longest wait before Redis is asked again."""
+"""The longest wait before a retry."""
 
 TLS_ALERT: Final = 0x15
-"""How TLS begins what it says to a client that speaks something else."""
+"""The first byte that a TLS server sends to a client without TLS."""
 IDENTIFY_SECONDS: Final = 1.0
-"""How long a server of which nothing is known may take to say what it is."""
+"""The timeout for identifying an unknown server."""
 WARNING_SECONDS: Final = 60.0
-"""How often it is logged at most that Redis fails."""
+"""The shortest interval between two logged warnings about failures."""
 
 FAILURES: Final = (RedisError, OSError, TimeoutError)
-"""What asking a server raises when it does not answer, or not as it should."""
+"""The exceptions of a call to a server that does not answer, or answers with an error."""
 _PASSING_TLS_ERRORS: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 _MORE_MEMORY: Final = "set its maxmemory-policy to noeviction and give it more memory"
 _NO_REDIS: Final = "is not a Redis server"
 _LASTING: Final = (
-    (r"^(Authentication|NoPermission)\w*:|NOAUTH|WRONGPASS|NOPERM|DENIED|unauthenticated", "refuses access: {0}"),
-    (r"The user executing the script|ACL failure in script", "refuses access to what its scripts need: {0}"),
-    (r"^ReadOnlyError|READONLY", "is a read-only replica: name its primary"),
+    (r"^(Authentication|NoPermission)\w*:|NOAUTH|WRONGPASS|NOPERM|DENIED|unauthenticated", "denies access: {0}"),
+    (
+        r"The user executing the script|ACL failure in script",
+        "denies access to the keys or commands of the scripts: {0}",
+    ),
+    (r"^ReadOnlyError|READONLY", "is a read-only replica: use its primary"),
     (
         r"^(Moved|Ask|ClusterDown|ClusterCrossSlot)Error|: (MOVED|ASK|CLUSTERDOWN|CROSSSLOT)\b|in cluster mode",
-        "belongs to a Redis cluster, which is not supported: name a server that keeps all keys",
+        "belongs to a Redis cluster, which is not supported: use a server that keeps all keys",
     ),
     (
         r"unknown command\W*(\w+)",
         "does not know the command {1}: it is a Sentinel, which is not supported, or its commands are restricted",
     ),
-    (r"DB index", "does not have the database in its address"),
+    (r"DB index", "does not have the database in its URL"),
     (r"WRONGTYPE", "keeps other data under the same keys: choose another namespace"),
 )
-"""What answers say that stay the same, and what an error says of them. All others may pass."""
+"""Patterns of permanent failures, each with its message. All other failures may be temporary."""
 
 logger: Final = logging.getLogger("socialapi")
 
 
 class StateLost(RedisError):
-    """A server has lost what it was told a moment ago."""
+    """Raised if a server has lost data that it stored a moment ago."""
 
 
 class _WrongServer(RedisError):
-    """The server is not what its address says."""
+    """Raised if the server does not match its URL."""
 
 
 class RedisLost(TransportError):
-    """A Redis server does not answer."""
+    """Raised if a Redis server does not answer."""
 
 
 class RedisServer:
-    """A connection to Redis, which is closed here only if it was made here.
+    """A connection to Redis. `aclose` leaves it open if the caller passed it in.
 
-    It belongs to the event loop in which it is used first. `keeps` says in errors what is kept
-    there. Raises ConfigurationError for anything but an address or a `redis.asyncio.Redis`.
+    It belongs to the event loop in which it is first used. `keeps` names the stored data in errors. Raises
+    ConfigurationError for anything but a URL or a `redis.asyncio.Redis`.
     """
 
     def __init__(
@@ -96,9 +99,7 @@ class RedisServer:
         self._keeps = keeps
         self._loop: asyncio.AbstractEventLoop | None = None
         if not isinstance(redis_or_url, str | redis_asyncio.Redis):
-            raise ConfigurationError(
-                f"Redis must be an address or a redis.asyncio.Redis, not {type(redis_or_url).__name__}"
-            )
+            raise ConfigurationError(f"Redis must be a URL or a redis.asyncio.Redis, not {type(redis_or_url).__name__}")
         self.redis: redis_asyncio.Redis = _connected(redis_or_url) if isinstance(redis_or_url, str) else redis_or_url
 
     def script(self, name: str) -> Callable[..., Awaitable[Any]]:
@@ -108,20 +109,19 @@ class RedisServer:
         return found
 
     async def answer(self, name: str, ask: Callable[[], Awaitable[T]], *, within_seconds: float = REPLY_SECONDS) -> T:
-        """Returns what the server answers. Raises one of `FAILURES`, and RuntimeError in another
-        event loop than the first one.
+        """Returns the server's answer. Raises one of `FAILURES`, and RuntimeError if called in a different event loop.
 
-        `name` is the command and, of a script, its name.
+        `name` is the command, followed by the script's name if it runs one.
         """
         loop = asyncio.get_running_loop()
         self._loop = self._loop or loop
         if self._loop is not loop:
             raise RuntimeError(
-                "this connection to Redis belongs to another event loop: make the pacer or token cache where it is used"
+                "this connection to Redis belongs to another event loop: create the pacer or token cache in the loop that uses it"
             )
         with contextlib.nullcontext() if self.telemetry is None else self.telemetry.call(name):
             try:
-                # A connection of the user's own may have no timeout.
+                # A connection that the user passed in may have no timeout.
                 async with asyncio.timeout(within_seconds):
                     found = await (self._first_answer(ask) if self._is_unknown else ask())
             except Exception as problem:
@@ -133,8 +133,8 @@ class RedisServer:
         return found
 
     async def _first_answer(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Returns what the server answers. If that takes long, looks meanwhile whether it can answer at all: a server
-        without TLS says nothing to a client that speaks TLS.
+        """Returns the server's answer. If it takes long, checks meanwhile for a TLS mismatch, because a server without
+        TLS never answers a client that uses TLS.
         """
         asking = asyncio.ensure_future(ask())
         try:
@@ -146,8 +146,8 @@ class RedisServer:
             await asyncio.gather(asking, return_exceptions=True)
 
     async def _refuse_other_server(self) -> None:
-        """Raises an error if the server speaks TLS and should not, or the other way round, or is no
-        Redis. The library often sees no more of that than a closed connection, or no answer.
+        """Raises an error if the server and the URL disagree about TLS, or the server is not Redis. In these cases, the
+        library often reports only a closed connection or a timeout.
         """
         pool = self.redis.connection_pool
         if "path" in pool.connection_kwargs:
@@ -157,15 +157,15 @@ class RedisServer:
         says = await _reply_to_ping(host, port, with_tls=False)
         if says.startswith((b"+PONG", b"-")):
             if is_tls:
-                raise _WrongServer("does not speak TLS: its address begins with redis://")
+                raise _WrongServer("does not use TLS: its URL must begin with redis://")
         elif says and says[0] != TLS_ALERT:
             raise _WrongServer(_NO_REDIS)
         elif not is_tls and await _reply_to_ping(host, port, with_tls=True):
-            raise _WrongServer("speaks TLS: its address begins with rediss://")
+            raise _WrongServer("uses TLS: its URL must begin with rediss://")
 
     def refusal(self, problem: BaseException) -> ConfigurationError | None:
-        """Returns the error for a failure that lasts, such as a password that is wrong; None for one that may pass."""
-        # While it connects, the library makes another error of it.
+        """Returns the error for a permanent failure, such as a wrong password; None for one that may be temporary."""
+        # While connecting, the library wraps the original error.
         each: BaseException | None = problem
         while each is not None:
             if (says := _lasting(each)) is not None:
@@ -185,7 +185,7 @@ class RedisServer:
         )
 
     def warn(self, now: float, message: str, *arguments: object, facts: Mapping[str, object]) -> bool:
-        """Logs a warning, unless there was one within a minute. Returns whether it did."""
+        """Logs a warning, at most once a minute. Returns whether it logged one."""
         if now - self._warned_at < WARNING_SECONDS:
             return False
         self._warned_at = now
@@ -198,7 +198,7 @@ class RedisServer:
             self._away_since = now
         facts = {"socialapi_error": type(problem).__name__}
         if self.warn(now, "Redis does not answer (%s): calls wait for it", named(problem), facts=facts):
-            # A server that loses its data answers now and then.
+            # A server that loses its data still answers now and then.
             self._is_outage_logged = not isinstance(problem, StateLost)
 
     def note_answer(self, now: float) -> None:
@@ -213,21 +213,21 @@ class RedisServer:
             self.telemetry.record_outage(seconds)
 
     def error_of(self, problem: BaseException) -> SocialApiError:
-        """Returns the error for one failure, without a second attempt."""
+        """Returns the error to raise for a failure that is not retried."""
         return self.refusal(problem) or self.lost(problem)
 
     async def aclose(self) -> None:
-        """Closes the connection if it was made here."""
+        """Closes the connection unless it was passed in."""
         if self._is_own:
             await self.redis.aclose()
 
 
 def _lasting(problem: BaseException) -> str | None:
-    """Returns what is wrong with a server for good; None if the problem may pass."""
+    """Returns the message for a permanent problem; None if it may be temporary."""
     if isinstance(problem, ssl.SSLCertVerificationError):
         return f"has a certificate that is not trusted ({problem.verify_message}): see SOCIALAPI_CA_FILE"
     if isinstance(problem, ssl.SSLError) and not isinstance(problem, _PASSING_TLS_ERRORS):
-        return f"cannot be reached by TLS ({problem.reason})"
+        return f"cannot be reached over TLS ({problem.reason})"
     if isinstance(problem, _WrongServer):
         return str(problem)
     if isinstance(problem, InvalidResponse):
@@ -241,7 +241,7 @@ def _lasting(problem: BaseException) -> str | None:
 
 
 async def _reply_to_ping(host: str, port: int, *, with_tls: bool) -> bytes:
-    """Returns the first bytes of a server, which is asked without the library."""
+    """Returns the first bytes of a server's reply, read without the library."""
     try:
         async with asyncio.timeout(IDENTIFY_SECONDS):
             reader, writer = await asyncio.open_connection(host, port, ssl=with_tls or None)
@@ -257,17 +257,15 @@ async def _reply_to_ping(host: str, port: int, *, with_tls: bool) -> bytes:
 
 
 def retry_wait_seconds(failing_seconds: float) -> float:
-    """Returns how long to wait before Redis is asked again, when it has failed for `failing_seconds`."""
+    """Returns how long to wait before a retry if Redis has failed for `failing_seconds`."""
     return min(LONGEST_RETRY_SECONDS, max(SHORTEST_RETRY_SECONDS, failing_seconds / 2))
 
 
 def named(problem: BaseException) -> str:
-    """Returns what a failure is: its name, and what the system says of it ("Connection refused") or
-    the code of an answer that is an error ("READONLY").
-    """
+    """Returns a failure's name, with the system's message ("Connection refused") or the error code ("READONLY")."""
     if isinstance(problem, StateLost):
-        return f"it loses what it keeps: {_MORE_MEMORY}"
-    # Not its text, which may quote the address with its password.
+        return f"it loses data: {_MORE_MEMORY}"
+    # Not its message, which may quote the URL with its password.
     cause = problem.__cause__ or problem.__context__ or problem
     detail = str(problem).partition(" ")[0] if isinstance(problem, ResponseError) else ""
     if isinstance(cause, OSError) and cause.strerror:
@@ -280,15 +278,15 @@ def named(problem: BaseException) -> str:
 
 
 _loose_password: Final = re.compile("[^/?#]*://[^/?#]*[/?#].*@", re.DOTALL).match
-"""Finds a password with a character, such as `/` or `@`, that would make part of it the host."""
+"""Matches a URL whose password contains a character such as `/` or `@`, after which it would be read as the host."""
 
 
 def _connected(url: str) -> "redis_asyncio.Redis":
     if _loose_password(url):
         raise ConfigurationError(
-            "the address of Redis has an @ behind its host: percent-encode the characters / ? # @ of the password"
+            "the Redis URL has an @ after its host: percent-encode the characters / ? # @ of the password"
         )
-    with contextlib.suppress(ValueError, TypeError, RedisError):  # their texts may quote the address
+    with contextlib.suppress(ValueError, TypeError, RedisError):  # their messages may quote the URL
         if split_address(url) is None:
             raise ValueError
         pool = redis_asyncio.BlockingConnectionPool.from_url(
@@ -297,14 +295,14 @@ def _connected(url: str) -> "redis_asyncio.Redis":
             timeout=REPLY_SECONDS,
             socket_timeout=REPLY_SECONDS,
             socket_connect_timeout=REPLY_SECONDS,
-            # Failed calls are repeated by the callers here, who know for how long that makes sense.
+            # Callers retry failed calls, because they know how long retrying makes sense.
             retry=Retry(NoBackoff(), 0),
-            # Not the default of redis 5.
+            # Set because redis 5 has a different default.
             **({"ssl_check_hostname": True} if url.startswith("rediss:") and "ssl_cert_reqs" not in url else {}),
         )
         pool.make_connection()  # type: ignore[no-untyped-call]  # looks at the options in the address; nothing is sent
         return redis_asyncio.Redis.from_pool(pool)
     raise ConfigurationError(
-        "the address of Redis must be of the form redis://host:port/0, rediss://… or unix:///path, with a user name and "
+        "the Redis URL must have the form redis://host:port/0, rediss://… or unix:///path, with a user name and "
         "password percent-encoded as in redis://user:password@host:port/0"
     )

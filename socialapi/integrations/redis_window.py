@@ -1,4 +1,4 @@
-"""Windows of rate limits that processes share: the part of one process in each, and its script."""
+"""The client side of rate-limit windows that processes share through Redis."""
 
 import asyncio
 import collections
@@ -22,39 +22,38 @@ from socialapi.session.rate_limiter import PROBE_SECONDS, LimitStatus, SlidingWi
 from socialapi.wire.rate_limit_headers import LimitReading
 
 LEASE_MARGIN_SECONDS: Final = 10.0
-"""How much longer than the timeout of a request its place is held, if nobody gives it back. The
-request of a process that died may have been executed, so its place is free one window later.
+"""The time that a slot's lease lasts in addition to the request's timeout. The service may have executed the request of
+a dead process, so its slot becomes free one window later.
 """
 RENEWED_AFTER: Final = 1 / 3
-"""After how much of its lease the place of a request that takes long gets another one."""
+"""The fraction of a lease after which a long request renews it."""
 GRACE_SECONDS: Final = 1.0
-"""How late a process may take its turn before the others stop waiting for it."""
+"""How late a process may take its turn before it loses its place in the queue."""
 POLL_SECONDS: Final = 0.05
-"""How soon Redis is asked again where a reply decides, which another process may be waiting for."""
+"""How often to ask Redis while a free slot depends on a reply that another process may be waiting for."""
 MAX_POLL_SECONDS: Final = 30.0
-"""How soon Redis is asked again in any case: a wait becomes shorter when others leave the queue."""
+"""The longest time between two calls to Redis, because a wait gets shorter when other processes leave the queue."""
 LEAST_REPLY_SECONDS: Final = 0.25
-"""How long Redis may take to answer at least, however short the wait of a caller."""
+"""The shortest timeout for an answer of Redis, even if a caller may wait less."""
 MAX_PLACES_AT_ONCE: Final = 100
-MAX_TOLD_AT_ONCE: Final = 500
-MAX_UNTOLD: Final = 10_000
-"""How many outcomes are kept while Redis cannot be reached. The lease ends the places of others."""
+MAX_REPORTED_AT_ONCE: Final = 500
+MAX_UNREPORTED: Final = 10_000
+"""The most outcomes kept while Redis is unavailable. The slots of dropped ones end with their leases."""
 CLOSING_SECONDS: Final = 2.0
-"""How long Redis is told of the last outcomes when a pacer is closed."""
+"""How long a closing pacer may take to report its last outcomes to Redis."""
 LONGEST_WAIT_SECONDS: Final = 366 * 86_400.0
 
 _KEYS: Final = ("state", "flying", "counted", "promises", "interactive", "bulk")
 _LANES: Final = (False, True)
-"""Interactive calls, and those of jobs, as the script has them."""
+"""Interactive calls and bulk calls, in the order of the script's arguments."""
 
 
 @attrs.frozen
 class Outcome:
-    """What became of the request of a place at a monotonic time.
+    """The outcome of the request in a slot, at a monotonic time.
 
-    `unasked` is a request without a place, which went out while Redis was away. `flying` renews the
-    lease of a request that is on its way; `former` tells of one that was answered before the state
-    was lost.
+    `unasked` is a request without a slot, sent while Redis was unavailable. `flying` renews the lease of a request in
+    flight. `former` is a request that was answered before the state was lost.
     """
 
     place: str
@@ -64,9 +63,9 @@ class Outcome:
     refused_for_seconds: float | None = None
 
     def arguments(self, worker: str, now: float) -> tuple[str, ...]:
-        """Returns the arguments of the script."""
-        told = self.reading or LimitReading(None, None, None)
-        numbers = (told.limit, told.remaining, told.resets_in_seconds, self.refused_for_seconds)
+        """Returns the script's arguments for this outcome."""
+        reading = self.reading or LimitReading(None, None, None)
+        numbers = (reading.limit, reading.remaining, reading.resets_in_seconds, self.refused_for_seconds)
         age_seconds = max(0.0, now - self.at)
         return (
             f"{worker}:{self.place}",
@@ -82,11 +81,10 @@ def _number(text: bytes | str) -> float | None:
 
 @attrs.frozen
 class Question:
-    """What the script is asked: how many places, from which number on, and what it is told.
+    """A call of the script: how many slots to take, the number of the first one, and the outcomes to report.
 
-    `epoch` and `calls` are those that were told last, so that a state that was lost, or is older
-    than the last one, is recognised. `is_last_attempt` does not wait for the first answer of an
-    unknown limit.
+    `epoch` and `calls` are those of the last answer, which show whether the state was lost or replaced by an older one.
+    With `is_last_attempt`, an unknown limit does not wait for the first response.
     """
 
     epoch: str
@@ -99,7 +97,7 @@ class Question:
     def arguments(
         self, worker: str, limit: RateLimit | None, *, lease_seconds: float, reserve_share: float, now: float
     ) -> list[str | float]:
-        """Returns the arguments of the script for a process at a monotonic time."""
+        """Returns the script's arguments for a worker at a monotonic time."""
         return [
             *(self.epoch, self.calls, secrets.token_hex(8), worker, lease_seconds),
             *((limit.requests, limit.window_seconds) if limit else ("", "")),
@@ -111,7 +109,7 @@ class Question:
 
 @attrs.frozen
 class Answer:
-    """What the script returned: its values are documented there."""
+    """The result of the script, which documents the values."""
 
     epoch: str
     calls: int
@@ -144,7 +142,7 @@ class Answer:
 
 
 class WindowScript:
-    """The script of shared windows as one process calls it, and the tasks that do."""
+    """The script of shared windows, and the tasks of this process that call it."""
 
     def __init__(self, server: RedisServer, config: Config, clock: Clock, namespace: str) -> None:
         self.server = server
@@ -153,8 +151,8 @@ class WindowScript:
         self.lease_seconds = config.timeout_seconds + LEASE_MARGIN_SECONDS
         self.closed = asyncio.Event()
         self.first_place = 0
-        """From which number on a new window counts its places. A window of the same key may have been
-        forgotten, whose places Redis still has.
+        """The number of the first slot of a new window. Redis may still have the slots of an earlier window with the
+        same key.
         """
         self._namespace = namespace
         self._token = secrets.token_hex(6)
@@ -163,16 +161,16 @@ class WindowScript:
 
     @property
     def worker(self) -> str:
-        """The name of this process. A fork has another one, or both would hold the same places."""
+        """The name of this process. It includes the process id, because a fork must not hold the same slots."""
         return f"{self._token}-{os.getpid():x}"
 
     def patience_seconds(self, *, bulk: bool) -> float:
-        """Returns for how long callers wait for a server that does not answer."""
+        """Returns how long callers wait for a server that does not answer."""
         has_fallback = not bulk and self.config.redis_fallback_share is not None
         return 0.0 if has_fallback else self.config.max_elapsed_seconds
 
     async def ask(self, key: str, limit: RateLimit | None, question: Question, *, within_seconds: float) -> Answer:
-        """Returns the answer. Raises what the library raises, and TimeoutError."""
+        """Returns the script's answer. Raises TimeoutError and the library's exceptions."""
         arguments = question.arguments(
             self.worker,
             limit,
@@ -188,14 +186,14 @@ class WindowScript:
         return await self.server.answer("EVALSHA shared_window", ask, within_seconds=within_seconds)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        """Returns a task that ends with this at the latest."""
+        """Starts a task that ends when this object is closed, at the latest."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def aclose(self) -> None:
-        """Gives the tasks a moment to tell what Redis does not know yet."""
+        """Gives the tasks a moment to report the remaining outcomes to Redis."""
         self.closed.set()
         tasks = list(self._tasks)
         try:
@@ -210,13 +208,13 @@ class WindowScript:
 
 @attrs.define(eq=False)
 class _Caller:
-    """A caller that waits for a place until a monotonic time."""
+    """A caller that waits for a slot until a monotonic time."""
 
     place: "asyncio.Future[int]"
     since: float
     until: float
     away_seconds: float = 0.0
-    """How long of that Redis did not answer."""
+    """How long Redis was unavailable during the wait."""
     is_last_attempt: bool = False
 
     def refuse(self, problem: BaseException) -> None:
@@ -239,9 +237,9 @@ class _Place:
 
 
 class SharedWindow:
-    """The part of this process in one window: who waits for places, and what Redis is to be told.
+    """One window as this process uses it: the callers that wait for slots, and the outcomes to report to Redis.
 
-    One call to Redis at a time serves all of them, so callers that come together share it.
+    Makes one call to Redis at a time, which serves all waiting callers.
     """
 
     def __init__(self, script: WindowScript, key: str, limit: RateLimit | None) -> None:
@@ -251,14 +249,14 @@ class SharedWindow:
         self._limit = limit
         self._callers = {lane: collections.deque[_Caller]() for lane in _LANES}
         self._is_in_line = dict.fromkeys(_LANES, False)
-        self._untold = collections.deque[Outcome](maxlen=MAX_UNTOLD)
-        self._flying: dict[int, float] = {}  # by place, when its lease began
+        self._unreported = collections.deque[Outcome](maxlen=MAX_UNREPORTED)
+        self._flying: dict[int, float] = {}  # maps each slot to the time at which its lease began
         self._answered = collections.deque[tuple[str, float]]()
         self._next_place = script.first_place
         self._unasked = itertools.count()
         self._wanted_last = dict.fromkeys(_LANES, 0)
         self._epoch, self._calls = "", 0
-        self._told_again: int | None = None  # of how many requests, since Redis lost the window
+        self._reported_again: int | None = None  # the number of requests to report again after Redis lost the window
         self._status = LimitStatus(limit.requests if limit else None, None, 0, None)
         self._status_at = -math.inf
         self._changed = asyncio.Event()
@@ -271,26 +269,26 @@ class SharedWindow:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing would be lost if this were forgotten."""
+        """Whether this window can be dropped without losing anything."""
         self._forget_answered()
-        return not (self._is_serving or self._flying or self._untold or self._answered)
+        return not (self._is_serving or self._flying or self._unreported or self._answered)
 
     @property
     def is_failing(self) -> bool:
-        """Whether Redis did not answer when it was asked last."""
+        """Whether the last call to Redis failed."""
         return self._is_away
 
     @property
     def has_flying(self) -> bool:
-        """Whether a request of this process is on its way."""
+        """Whether a request of this process is in flight."""
         return bool(self._flying)
 
     def retire(self) -> None:
-        """Keeps a later window of this key from counting with the same numbers."""
+        """Reserves the slot numbers of this window, so that a later window of the same key uses higher ones."""
         self._script.first_place = max(self._script.first_place, self._next_place)
 
     async def acquire(self, *, bulk: bool, max_wait_seconds: float) -> Slot:
-        """Waits for a place, and raises as `RedisPacer.acquire` does."""
+        """Waits for a slot, and raises the errors of `RedisPacer.acquire`."""
         if self._script.closed.is_set():
             raise RuntimeError("this pacer is closed")
         future, now = asyncio.get_running_loop().create_future(), self._clock.monotonic()
@@ -309,9 +307,10 @@ class SharedWindow:
                 telemetry.record_wait(caller.away_seconds)
 
     async def acquire_by_share(self, share: float, *, max_wait_seconds: float) -> Slot:
-        """Waits for a place in this process's own share of the window, while Redis is away.
+        """Waits for a slot in this process's share of the window, while Redis is unavailable.
 
-        The share is of what was left when it went away: nobody knows what the others send meanwhile.
+        The share is a fraction of the slots that were free at the last answer, because other processes may send
+        meanwhile.
         """
         self.wake()  # asks whether Redis is back
         limit = self._limit
@@ -332,15 +331,15 @@ class SharedWindow:
         reading: LimitReading | None = None,
         refused_for_seconds: float | None = None,
     ) -> None:
-        """Has Redis told what became of a request."""
+        """Queues the outcome of a request, to be reported to Redis."""
         self._flying.pop(place, None)
         if reading is not None and reading.limit and self._limit is not None:
             reading = attrs.evolve(reading, limit=self._limit.corrected(reading.limit))
         self._tell(Outcome(str(place), kind, self._clock.monotonic(), reading, refused_for_seconds))
 
     def settle_unasked(self, refused_for_seconds: float | None) -> None:
-        """Has Redis told of a request that went out without its leave. A report of the service is
-        left out: it may be old when Redis is back.
+        """Queues the outcome of a request without a slot. Omits the service's rate-limit report, which may be out of
+        date when Redis is available again.
         """
         place = f"unasked-{next(self._unasked)}"
         self._tell(Outcome(place, "unasked", self._clock.monotonic(), None, refused_for_seconds))
@@ -348,11 +347,11 @@ class SharedWindow:
     def _tell(self, outcome: Outcome) -> None:
         if outcome.kind in ("replied", "unasked") and self._limit is not None:
             self._answered.append((outcome.place, outcome.at))
-        self._untold.append(outcome)
+        self._unreported.append(outcome)
         self.wake()
 
     def renew(self) -> None:
-        """Has the leases of requests renewed that take long."""
+        """Queues the renewal of the leases of long requests."""
         now = self._clock.monotonic()
         for place, since in list(self._flying.items()):
             if now - since >= RENEWED_AFTER * self._script.lease_seconds:
@@ -360,7 +359,7 @@ class SharedWindow:
                 self._tell(Outcome(str(place), "flying", now))
 
     def status(self) -> LimitStatus:
-        """Returns the state of the limit, as Redis told it last."""
+        """Returns the last known state of the limit."""
         resets = self._status.resets_in_seconds
         passed = self._clock.monotonic() - self._status_at
         return attrs.evolve(self._status, resets_in_seconds=resets - passed if resets and resets > passed else None)
@@ -372,7 +371,7 @@ class SharedWindow:
         return self._status.limit / self._limit.window_seconds
 
     def close(self) -> None:
-        """Refuses whoever waits. Redis is still told what it does not know."""
+        """Rejects all waiting callers. Outcomes are still reported to Redis."""
         self._refuse_all(TransportError("the pacer was closed while the call waited; the request was not sent"))
         self._changed.set()
 
@@ -384,19 +383,19 @@ class SharedWindow:
     # Talking to Redis --------------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Has Redis asked now."""
+        """Calls Redis now."""
         self._changed.set()
-        # What becomes of a request after the end is not told: the lease ends its place.
+        # After closing, outcomes are not reported: the slots end with their leases.
         if not (self._is_serving or self._script.closed.is_set()):
             self._script.spawn(self._serve())
             self._is_serving = True
 
     async def _serve(self) -> None:
-        """Talks to Redis as long as somebody waits, or there is something to tell."""
+        """Calls Redis while there are waiting callers or outcomes to report."""
         self._has_given_up = False
         try:
             while await self._serve_once() or (
-                not self._has_given_up and (self._is_waited_for() or self._untold or any(self._is_in_line.values()))
+                not self._has_given_up and (self._is_waited_for() or self._unreported or any(self._is_in_line.values()))
             ):
                 pass
         except Exception as problem:  # noqa: BLE001  # raised to the callers, who cannot see this task
@@ -407,7 +406,7 @@ class SharedWindow:
             self.close()
 
     async def _serve_once(self) -> bool:
-        """Asks Redis once and waits until it is to be asked again. Returns whether it must be."""
+        """Calls Redis once, and waits until the next call is due. Returns whether another call is needed."""
         self._changed.clear()
         question = self._question()
         asked = self._clock.monotonic()
@@ -416,22 +415,22 @@ class SharedWindow:
         try:
             answer = await self._script.ask(self._key, self._limit, question, within_seconds=within_seconds)
         except FAILURES as problem:
-            await self._outlast(problem)
+            await self._back_off(problem)
             return False
         self._epoch, self._calls = answer.epoch, answer.calls
         if question.epoch and answer.epoch != question.epoch:
-            is_lost_again = self._told_again is not None
-            # Redis has lost the window: it is told of what this process has sent since one began.
+            is_lost_again = self._reported_again is not None
+            # Redis has lost the window, so this process reports again all requests that it sent in the current window.
             answered = [Outcome(place, "former", at) for place, at in self._answered]
             flying = [Outcome(str(place), "flying", at) for place, at in self._flying.items()]
-            self._told_again = len(answered) + len(flying)
-            # Without what it was to be told again before, or that would be told ever more often.
-            untold = [each for each in self._untold if each.kind not in ("former", "flying")]
-            self._untold = collections.deque([*answered, *flying, *untold], maxlen=MAX_UNTOLD)
+            self._reported_again = len(answered) + len(flying)
+            # Reports still queued from an earlier loss are dropped, or they would multiply with each loss.
+            unreported = [each for each in self._unreported if each.kind not in ("former", "flying")]
+            self._unreported = collections.deque([*answered, *flying, *unreported], maxlen=MAX_UNREPORTED)
             if is_lost_again:
-                await self._outlast(StateLost())
+                await self._back_off(StateLost())
             return not is_lost_again
-        seconds = self._take_in(question, answer, asked)
+        seconds = self._apply(question, answer, asked)
         if seconds > 0 and self._is_waited_for():
             await wait_for_event(self._clock, self._changed, seconds)
         return seconds == 0
@@ -442,9 +441,9 @@ class SharedWindow:
     def _question(self) -> Question:
         for lane, callers in self._callers.items():
             self._callers[lane] = collections.deque(each for each in callers if not each.place.done())
-        # While much is untold the count of Redis is too low. After a failure as many are wanted as
-        # before, or places that it gave would be held by nobody.
-        is_behind = len(self._untold) > MAX_TOLD_AT_ONCE
+        # While many outcomes are unreported, the count in Redis is too low. After a failure, the same number of slots
+        # is requested again, or slots granted in a lost answer would stay unused.
+        is_behind = len(self._unreported) > MAX_REPORTED_AT_ONCE
         wanted = {
             lane: 0 if is_behind else max(self._wanted_last[lane], min(len(callers), MAX_PLACES_AT_ONCE))
             for lane, callers in self._callers.items()
@@ -452,37 +451,37 @@ class SharedWindow:
         self._wanted_last = wanted
         is_last_attempt = any(each.is_last_attempt for callers in self._callers.values() for each in callers)
         self._forget_answered()
-        # Otherwise a loss would lose nothing. After one, a state that is found again ends it.
-        is_known = bool(self._flying or self._answered) or self._told_again is not None
-        told = tuple(itertools.islice(self._untold, MAX_TOLD_AT_ONCE))
+        # Without requests to report, a loss has no effect. After a loss, an answer with a known state ends it.
+        is_known = bool(self._flying or self._answered) or self._reported_again is not None
+        reported = tuple(itertools.islice(self._unreported, MAX_REPORTED_AT_ONCE))
         epoch, calls = (self._epoch, self._calls) if is_known else ("", 0)
-        return Question(epoch, calls, wanted, self._next_place, told, is_last_attempt)
+        return Question(epoch, calls, wanted, self._next_place, reported, is_last_attempt)
 
-    def _take_in(self, question: Question, answer: Answer, asked: float) -> float:
-        """Hands out places, and returns how many seconds to wait before Redis is asked again."""
+    def _apply(self, question: Question, answer: Answer, asked: float) -> float:
+        """Gives slots to callers, and returns how many seconds to wait before the next call to Redis."""
         now = self._clock.monotonic()
         self._note_waits(now)
         self._status, self._status_at = answer.status(), now
-        for told in question.outcomes:
-            if self._untold and self._untold[0] is told:
-                self._untold.popleft()
+        for outcome in question.outcomes:
+            if self._unreported and self._unreported[0] is outcome:
+                self._unreported.popleft()
         self._wanted_last = dict.fromkeys(_LANES, 0)
         self._next_place += sum(question.wanted.values())
         first = question.first_place
-        is_stale = now - asked > LEASE_MARGIN_SECONDS  # this process stood still: others may have the places
+        is_stale = now - asked > LEASE_MARGIN_SECONDS  # this process was suspended: other processes may have the slots
         for lane in _LANES:
             self._hand_out(range(first, first + answer.granted[lane]), bulk=lane, is_stale=is_stale)
             self._is_in_line[lane] = answer.granted[lane] < question.wanted[lane]
             first += question.wanted[lane]
-        if len(self._untold) > MAX_TOLD_AT_ONCE:
+        if len(self._unreported) > MAX_REPORTED_AT_ONCE:
             return 0.0
         server = self._script.server
         server.note_answer(now)
         self._is_away, self._failing_since, self._fallback = False, None, None
-        if self._told_again is not None:
-            says = "Redis has lost the state of a rate limit: it is told again what was sent"
-            server.warn(now, says, facts={"socialapi_requests": self._told_again})
-            self._told_again = None
+        if self._reported_again is not None:
+            says = "Redis has lost the state of a rate limit: requests already sent are reported to it again"
+            server.warn(now, says, facts={"socialapi_requests": self._reported_again})
+            self._reported_again = None
         waits = [self._refuse_too_long(seconds, now, bulk=bulk) for bulk, seconds in answer.wait_seconds.items()]
         return min(MAX_POLL_SECONDS, *waits)
 
@@ -509,12 +508,12 @@ class SharedWindow:
                 self.settle(place, "unsent")
 
     def _refuse_too_long(self, wait_seconds: float, now: float, *, bulk: bool) -> float:
-        """Refuses the callers that may not wait so long, and returns when to ask for the others."""
+        """Rejects the callers that may not wait this long, and returns when to call Redis for the others."""
         known_seconds = wait_seconds if wait_seconds > POLL_SECONDS else 0.0
         waiting = [each for each in self._callers[bulk] if not each.place.done()]
         for position, each in enumerate(waiting):
             seconds = known_seconds
-            if self._limit is not None and self._status.limit:  # those before it fill whole windows
+            if self._limit is not None and self._status.limit:  # the callers before it fill complete windows
                 seconds += position // self._status.limit * self._limit.window_seconds
             if now >= each.until and not each.is_last_attempt:
                 each.is_last_attempt = True
@@ -525,8 +524,8 @@ class SharedWindow:
         until = [each.until for each in waiting if not each.place.done()]
         return max(0.0, min(wait_seconds, min(until) - now)) if until else math.inf
 
-    async def _outlast(self, problem: BaseException) -> None:
-        """Waits before Redis is asked again, or gives up."""
+    async def _back_off(self, problem: BaseException) -> None:
+        """Waits before the next call to Redis, or gives up."""
         server, now = self._script.server, self._clock.monotonic()
         if (refusal := server.refusal(problem)) is not None:
             self._is_away = False
@@ -556,7 +555,7 @@ class SharedWindow:
 
 @attrs.frozen(eq=False)
 class _FallbackPlace:
-    """The right to send one request without leave of Redis: a `Slot` of this process's share."""
+    """The right to send one request while Redis is unavailable: a `Slot` of this process's share."""
 
     slot: Slot
     window: SharedWindow

@@ -1,28 +1,28 @@
--- The window of one rate limit, shared by processes. One call records what became of requests and
--- takes places for new ones, because both come together under load and a round trip costs more than
--- the script. Calling it twice with the same arguments does what calling it once does.
+-- The window of one rate limit, shared by processes. One call records the outcomes of requests and
+-- takes slots for new ones, because both come together under load and a round trip costs more than
+-- the script. The script is idempotent for the same arguments.
 --
--- It applies the rules of `SlidingWindow` in session/rate_limiter.py; a test holds both equal.
+-- It applies the rules of `SlidingWindow` in session/rate_limiter.py; a test compares both.
 --
 -- KEYS  1 state     hash: clock, reports of the service, ticket counter, epoch
---       2 flying    sorted set: places of requests on their way, by the end of their lease
---       3 counted   sorted set: places of answered requests, by the time at which they are free again
---       4 promises  sorted set: who waits, by the time until which the turn is kept
+--       2 flying    sorted set: slots of requests in flight, by the end of their lease
+--       3 counted   sorted set: slots of answered requests, by the time at which they are free again
+--       4 promises  sorted set: waiting processes, by the time until which they keep their turn
 --       5 waiting   sorted set: processes with waiting interactive calls, by ticket
 --       6 waiting   sorted set: processes with waiting bulk calls, by ticket
--- ARGV  1 the epoch that the caller knows, or ''     2 the number of calls that it was told
+-- ARGV  1 the epoch that the caller knows, or ''     2 the number of calls that it knows
 --       3 an epoch for a new state                   4 worker
 --       5 lease_seconds     6 requests or ''         7 window_seconds or ''
 --       8 reserve_share     9 grace_seconds         10 poll_seconds        11 probe_seconds
---      12 1 if the first answer of an unknown limit is not waited for any more
---      13 and 14 interactive places wanted, and the number of the first; 15 and 16 the same for bulk
---      then seven for each request: place, outcome, age_seconds, limit, remaining,
+--      12 1 to stop waiting for the first response of an unknown limit
+--      13 and 14 interactive slots wanted, and the number of the first; 15 and 16 the same for bulk
+--      then seven for each request: slot, outcome, age_seconds, limit, remaining,
 --      resets_in_seconds, refused_for_seconds
 --
--- The epoch and the number of calls tell whether the state is still the one that the caller knows. It
--- is lost when Redis restarts without its data, evicts a key, or nobody called for long; it is an
--- earlier one when a snapshot was loaded or a replica took over. The epoch stands in the sets, too,
--- so that the loss of one of them shows.
+-- The epoch and the number of calls show whether the state is the one that the caller knows. It is
+-- lost if Redis restarts without its data, evicts a key, or is not called for long. It is an
+-- earlier state if a snapshot was loaded or a replica took over. The sets contain the epoch too,
+-- which shows the loss of one of them.
 
 local STATE, FLYING, COUNTED, PROMISES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local WAITING = { interactive = KEYS[5], bulk = KEYS[6] }
@@ -81,7 +81,7 @@ local function read_clock()
   local time = redis.call('TIME')
   local now = tonumber(time[1]) + tonumber(time[2]) / 1e6 + value('offset', 0)
   local last = value('last', 0)
-  if now < last then -- the clock was set back, or another server took over
+  if now < last then -- the clock was set back, or a replica took over
     set('offset', value('offset', 0) + last - now)
     now = last
   end
@@ -111,7 +111,7 @@ local function reserve(lane)
   return math.min(limit() - 1, math.max(1, math.ceil(limit() * reserve_share)))
 end
 
--- What became of requests ---------------------------------------------------------------------------
+-- Outcomes of requests -------------------------------------------------------------------------------
 
 local function unaccounted(more)
   set('unaccounted', value('unaccounted', 0) + more)
@@ -167,7 +167,7 @@ local function learn(at, was_flying, reported_limit, remaining, resets_in_second
 end
 
 local function settle(place, outcome, age_seconds, reported_limit, remaining, resets_in_seconds, refused_for_seconds)
-  if outcome == 'flying' then -- takes long, or is told again after the state was lost
+  if outcome == 'flying' then -- a long request, or one reported again after the state was lost
     redis.call('ZREM', COUNTED, place)
     redis.call('ZADD', FLYING, exact(now + lease_seconds - age_seconds), place)
     return
@@ -176,16 +176,16 @@ local function settle(place, outcome, age_seconds, reported_limit, remaining, re
   if outcome == 'unsent' then
     redis.call('ZREM', COUNTED, place)
     if place == state.probe then
-      state.probe, state.probing_since = '', '' -- no answer will come: the next request is the first
+      state.probe, state.probing_since = '', '' -- no response will come: the next request is the first
     end
     return
   end
   local at = now - age_seconds
   local is_new = not redis.call('ZSCORE', COUNTED, place)
   count(place, at)
-  if outcome == 'former' then -- likewise: its report is out of date
+  if outcome == 'former' then -- reported again, too: its rate-limit report is out of date
     return
-  elseif outcome == 'unasked' then -- went out while Redis was away
+  elseif outcome == 'unasked' then -- sent while Redis was unavailable
     unaccounted(is_new and 1 or 0)
   else
     state.answered = '1'
@@ -210,8 +210,8 @@ local function is_reported()
   return value('remaining') ~= nil and state.only_caller ~= '1'
 end
 
--- Whether the answer to the first request of this state is waited for. It tells what others have used,
--- and what a state that was lost had counted.
+-- Returns whether the response to the first request of this state is pending. It shows what other
+-- processes have used, and what a lost state had counted.
 local function is_probing()
   if state.answered == '1' or not value('probing_since') or (is_last_attempt and not limit()) then
     return false
@@ -219,7 +219,7 @@ local function is_probing()
   return now < value('probing_since') + probe_seconds
 end
 
--- How many places are free, whoever waits for them.
+-- Returns how many slots are free, including those that other callers wait for.
 local function room(lane)
   if value('blocked_until', 0) > now or is_probing() then
     return 0
@@ -231,7 +231,7 @@ local function room(lane)
   if is_reported() and now < value('reset') then
     free = math.min(free, left() - reserve(lane))
   elseif is_reported() and limit() then
-    -- A new window of the service, of which only the size is known.
+    -- In a new window of the service, only the size is known.
     free = math.min(free, math.max(1, limit() - reserve(lane)) - in_flight())
   end
   if state.answered ~= '1' and not value('probing_since') then
@@ -263,7 +263,7 @@ local function seconds_by_report(lane, ahead)
   return left() - reserve(lane) > ahead and 0 or value('reset') - now
 end
 
--- The seconds until there is a place behind those who wait before; infinite if a reply decides.
+-- Returns the seconds until a slot is free after the callers ahead; infinite if this depends on a response.
 local function seconds_until_free(lane, ahead)
   local seconds = math.max(0, value('blocked_until', 0) - now)
   if is_probing() then
@@ -283,7 +283,7 @@ local function leave(lane, who)
   redis.call('ZREM', PROMISES, lane .. ':' .. who)
 end
 
--- Those who did not come when it was their turn have died, or wait no more.
+-- Removes callers that missed their turn: they have died or stopped waiting.
 local function forget_absent()
   for _, promise in ipairs(redis.call('ZRANGEBYSCORE', PROMISES, '-inf', exact(now))) do
     local lane, who = string.match(promise, '^(%a+):(.*)$')
@@ -296,7 +296,7 @@ local function count_ahead(lane)
   return lane == 'bulk' and rank + redis.call('ZCARD', WAITING.interactive) or rank
 end
 
--- How many places the caller gets: what those before it leave, and no more than its share.
+-- Returns how many slots the caller gets: those left by the callers ahead, at most its share.
 local function share_of(lane, wanted)
   local free, ahead = room(lane), count_ahead(lane)
   if free - ahead < 1 then
@@ -325,7 +325,7 @@ end
 local function take(lane, wanted, first)
   local granted = 0
   while granted < wanted and redis.call('ZSCORE', FLYING, worker .. ':' .. (first + granted)) do
-    granted = granted + 1 -- by an earlier call whose reply was lost
+    granted = granted + 1 -- granted by an earlier call whose reply was lost
   end
   if granted == 0 and wanted > 0 then
     granted = share_of(lane, wanted)
@@ -344,7 +344,7 @@ local function take(lane, wanted, first)
   return granted, wait_in_line(lane, granted > 0)
 end
 
--- Everything together -----------------------------------------------------------------------------------
+-- The call -------------------------------------------------------------------------------------------
 
 local function status()
   local remaining = math.huge
@@ -379,7 +379,7 @@ local function keep()
 end
 
 if known_epoch ~= '' and known_epoch ~= state.epoch then
-  keep() -- the caller has to tell first what it has sent
+  keep() -- the caller must first report what it has sent
   return { state.epoch, state.calls, 0, '0', 0, '0', '', '', in_flight(), '' }
 end
 

@@ -1,10 +1,9 @@
-"""Writes DataFrames of PySpark to custom audiences, do-not-reach lists and catalogs.
+"""Writes PySpark DataFrames to custom audiences, do-not-reach lists and catalogs.
 
     spark.dataSource.register(SocialApiDataSource)
     df.write.format("socialapi").options(account="18ce5", audience="4f2a").mode("append").save()
 
-Needs the extra `[spark]`, and `[redis]` where tasks may be repeated. See the page on Spark in the
-documentation.
+Needs the extra `[spark]`, and `[redis]` if Spark may retry tasks. See the page on Spark in the documentation.
 """
 
 import datetime
@@ -29,12 +28,12 @@ from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 __all__ = ["SocialApiDataSource", "latest_per_identifier", "latest_per_product", "repeated_products"]
 
 
-class SocialApiDataSource(DataSource):  # type: ignore[misc]  # PySpark is an extra, whose types are not known here
-    """The data source `socialapi`, which is written to and not read from.
+class SocialApiDataSource(DataSource):  # type: ignore[misc]  # PySpark is an extra and may not be installed
+    """The data source `socialapi`, which can only be written to.
 
-    Options say where: `account` and `audience`, `account` and `do_not_reach_list`, or `catalog`.
-    The others are those of jobs; `report` and `rejects` are folders. The executors' environment has
-    the configuration and credentials (`SOCIALAPI_*`).
+    The target is set by the options `account` and `audience`, `account` and `do_not_reach_list`, or `catalog`. The
+    other options are those of jobs, except that `report` and `rejects` are folders. The configuration and credentials
+    come from the executors' environment (`SOCIALAPI_*`).
     """
 
     @classmethod
@@ -43,36 +42,36 @@ class SocialApiDataSource(DataSource):  # type: ignore[misc]  # PySpark is an ex
         return "socialapi"
 
     def writer(self, schema: Any, overwrite: bool) -> "SocialApiWriter":
-        """Fixes, on the driver, what this write does: one operation and one pair of times. Raises InvalidInput."""
+        """Returns the writer, with operation and times fixed for all tasks. Raises InvalidInput."""
         now = datetime.datetime.now(datetime.UTC)
         return SocialApiWriter(read_settings(dict(self.options), schema.fieldNames(), now=now, overwrite=overwrite))
 
 
 @attrs.frozen
 class PartWritten(WriterCommitMessage):  # type: ignore[misc]  # as above
-    """What a task tells the driver."""
+    """The message from a task to the driver."""
 
     part: PartReport
 
 
 class SocialApiWriter(DataSourceArrowWriter):  # type: ignore[misc]  # as above
-    """One write: made on the driver, run in the tasks, and ended on the driver, each in a process of its own."""
+    """One write: created on the driver, run in the tasks, and finished on the driver, in separate processes."""
 
     def __init__(self, settings: WriteSettings) -> None:
         self.settings = settings
 
     def write(self, iterator: Iterator[Any]) -> PartWritten:
-        """Uploads a partition. Raises BulkError, which names it."""
+        """Uploads a partition. Raises BulkError, which names the partition."""
         context = TaskContext.get()
         attempt = Attempt(context.partitionId(), context.attemptNumber(), context.taskAttemptId())
         return PartWritten(write_partition(self.settings, attempt, iterator))
 
     def commit(self, messages: Sequence[PartWritten | None]) -> None:
-        """Sums up what the tasks that succeeded have told."""
+        """Sums up the reports of the tasks."""
         finish(self.settings, _parts(messages))
 
     def abort(self, messages: Sequence[PartWritten | None]) -> None:
-        """Says which partitions have failed, and what to do."""
+        """Prints which partitions have failed and what to do."""
         give_up(self.settings, _parts(messages))
 
 
@@ -90,15 +89,13 @@ def latest_per_identifier(
     require_hashed: bool = False,
     kinds: Sequence[IdentifierKind] = IDENTIFIER_KINDS,
 ) -> Any:
-    """Returns a DataFrame with one row for each identifier: what the last row that has it says.
+    """Returns a DataFrame with one row for each identifier, taken from the last row with that identifier.
 
-    The last row is the one with the largest value in the column `order_by`; of rows with the same
-    one, a Delete wins. Identifiers are normalised and hashed on the way; those that cannot be are
-    kept, for the write to reject. Times and operations keep the names of the specification, and
-    the column `socialapi_reduced_by` tells the write that it may take them, with the option
-    `order_by`. Give `columns`, `default_region`, `phone_format` and `require_hashed` here, not
-    there. For a do-not-reach list, `kinds` are `email` and `phone_number`. Raises InvalidInput for
-    columns that are not there.
+    The last row has the largest value in the column `order_by`; among equal values, a Delete wins. Identifiers are
+    normalised and hashed; invalid ones are kept, and the write rejects them. The columns for times and operations have
+    the names of the specification. The column `socialapi_reduced_by`, together with the option `order_by`, allows the
+    write to use them. Pass `columns`, `default_region`, `phone_format` and `require_hashed` here, not to the write. For
+    a do-not-reach list, `kinds` are `email` and `phone_number`. Raises InvalidInput if a column is missing.
     """
     options = {"default_region": default_region, "phone_format": phone_format, "require_hashed": require_hashed}
     return spark_reduce.latest_per_identifier(df, order_by, columns, kinds, options)
@@ -107,16 +104,15 @@ def latest_per_identifier(
 def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | None = None) -> Any:
     """Returns a DataFrame with one row for each product id: the one with the largest value in the column `order_by`.
 
-    Rows without an id are kept, for the write to reject. The column `socialapi_reduced_by` tells
-    the write that no id is repeated, with the option `order_by`. Raises InvalidInput for columns
-    that are not there.
+    Rows without an id are kept, and the write rejects them. The column `socialapi_reduced_by`, together with the option
+    `order_by`, tells the write that no id is repeated. Raises InvalidInput if a column is missing.
     """
     return spark_reduce.latest_per_product(df, order_by, columns)
 
 
 def repeated_products(df: Any, *, columns: Mapping[str, str] | None = None) -> Any:
-    """Returns a DataFrame of the product ids that occur more than once, with the columns `id` and `rows`.
+    """Returns the product ids that occur more than once, as a DataFrame with the columns `id` and `rows`.
 
-    It takes a shuffle. A write by itself sees only ids that are repeated within a partition.
+    Needs a shuffle. A write itself detects only ids that are repeated within a partition.
     """
     return spark_reduce.repeated_products(df, columns)

@@ -1,4 +1,4 @@
-"""The options of a write from Spark: read once, on the driver, and fixed there for every task."""
+"""Reads the options of a write from Spark, once on the driver for all tasks."""
 
 import contextlib
 import datetime
@@ -31,9 +31,7 @@ from socialapi.models.validation import Faults, format_timestamp
 DestinationKind = Literal["audience", "do_not_reach_list", "catalog"]
 
 REDUCED_BY: Final = "socialapi_reduced_by"
-"""The column that `latest_per_identifier` and `latest_per_product` add. It says that no identifier
-and no product occurs twice.
-"""
+"""The column that `latest_per_identifier` and `latest_per_product` add to show that nothing occurs twice."""
 
 _COMMON: Final = (
     *("report", "rejects", "max_reject_share", "order_by", "concurrency", "dry_run"),
@@ -62,7 +60,7 @@ T = TypeVar("T")
 
 @attrs.frozen(kw_only=True)
 class WriteSettings(FrozenRecord):
-    """What one write does, the same for each of its tasks. It holds no secret."""
+    """The settings of one write, the same for all its tasks. They contain no secret."""
 
     write: str
     """The id of this write."""
@@ -75,14 +73,14 @@ class WriteSettings(FrozenRecord):
     keywords: Mapping[str, Any]
     """The arguments of `upload` or `upsert`."""
     job: str
-    """What the fence is called: a write stops what is left of an earlier one of the same job."""
+    """The name of the fence. A write stops the remaining tasks of an earlier write with the same name."""
     report: str | None = None
     rejects: str | None = None
     max_reject_share: float | None = None
     redis_url: str = ""
     redis_namespace: str = ""
     id_columns: tuple[str, ...] = ()
-    """The columns of products that hold their ids, if these must not repeat within a partition."""
+    """The columns with product ids, if ids must not repeat within a partition; otherwise empty."""
 
     @property
     def is_dry(self) -> bool:
@@ -91,11 +89,11 @@ class WriteSettings(FrozenRecord):
 
     @property
     def title(self) -> str:
-        """What is written where, for people."""
+        """The id and target of the write, for messages."""
         return f"write {self.write} to {_NOUNS[self.kind]} {self.target}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns what the summary says of the write."""
+        """Returns the settings for the summary."""
         times = {name: self.keywords.get(name) for name in ("operation", "effective_at", "expires_at")}
         return {
             "write": self.write,
@@ -110,20 +108,20 @@ class WriteSettings(FrozenRecord):
 def read_settings(
     options: Mapping[str, str], names: Sequence[str], *, now: datetime.datetime, overwrite: bool = False
 ) -> WriteSettings:
-    """Returns the settings of a write of a table with these column names, which begins now.
+    """Returns the settings for writing a table with these column names. `now` is the start of the write.
 
-    Raises InvalidInput, which says what to do, for anything that cannot be written so.
+    Raises InvalidInput, which says what to do, if the table cannot be written with these options.
     """
     if overwrite:
-        raise InvalidInput('rows are added to what is there, and replace nothing: write with mode("append")')
+        raise InvalidInput('rows can only be added, not replaced: write with mode("append")')
     options = {name.lower(): text for name, text in options.items()}
     found = [kind for kind in _TAKEN if options.get(kind, "").strip()]
     if len(found) != 1:
         raise InvalidInput(
-            "say where to write, with one of the options audience and do_not_reach_list (each with account) or catalog"
+            "name the target with one of the options audience, do_not_reach_list (both with account) or catalog"
         )
     if found[0] != "catalog" and not options.get("account", "").strip():
-        raise InvalidInput(f"the option account is missing: the id of the account that the {_NOUNS[found[0]]} is of")
+        raise InvalidInput(f"the option account is missing: give the id of the account that has the {_NOUNS[found[0]]}")
     kind = found[0]
     columns = _columns_of(options, names)
     _refuse_unknown(options, kind)
@@ -156,9 +154,7 @@ def read_settings(
 
 
 def id_columns_of(columns: ColumnMapping | None, names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the names of the columns that hold the ids of products. Raises InvalidInput if there
-    is none, or no column for something that every product needs.
-    """
+    """Returns the names of the columns with product ids. Raises InvalidInput if a required column is missing."""
     layout = ProductColumns.of(columns).of_table(names)
     return tuple(column.name for column in layout.columns if column.field == "id")
 
@@ -185,8 +181,8 @@ def _refuse_password(redis_url: str) -> None:
         has_secret = True
     if has_secret:
         raise InvalidInput(
-            "redis_url holds a password, and options are no place for secrets, since Spark shows them: set "
-            "SOCIALAPI_REDIS_URL in the environment of the executors"
+            "redis_url contains credentials, and Spark displays its options: set SOCIALAPI_REDIS_URL in the environment of the "
+            "executors instead"
         )
 
 
@@ -214,7 +210,7 @@ def _keywords_of(
     keywords |= {name: options[name] for name in _OF_JOBS if options.get(name)}
     if _truth(options, "require_hashed"):
         keywords["require_hashed"] = True
-    # In one word for all tasks, whatever time it is when they begin.
+    # Resolved once, because tasks begin at different times.
     keywords["operation"] = options.get("operation", "update").strip().capitalize()
     if kind == "do_not_reach_list" and "expires_at" not in keywords:
         ends = months_later(now, DEFAULT_EXPIRY_MONTHS).replace(microsecond=0)
@@ -243,7 +239,7 @@ def _folder(options: Mapping[str, str], name: str) -> str | None:
     if _ADDRESS.match(text):
         raise InvalidInput(
             f"the option {name} must be the path of a folder that the driver and the executors can write to as files, "
-            "such as /Volumes/…, /dbfs/… or a network drive; addresses like s3://… or dbfs:/… are not written to"
+            "such as /Volumes/…, /dbfs/… or a network drive; URLs such as s3://… or dbfs:/… are not supported"
         )
     return text or None
 
@@ -253,15 +249,15 @@ def _is_reduced(options: Mapping[str, str], names: Sequence[str]) -> bool:
         return False
     if REDUCED_BY not in names:
         raise InvalidInput(
-            "order_by is given, but no single write can put the rows of all partitions in order: reduce the DataFrame first, "
-            "with latest_per_identifier(df, order_by=…) for people or latest_per_product(df, order_by=…) for products, "
-            "from socialapi.integrations.spark, and write what they return"
+            "order_by is given, but a write cannot order the rows of all partitions: reduce the DataFrame first, with "
+            "latest_per_identifier(df, order_by=…) for people or latest_per_product(df, order_by=…) for products, from "
+            "socialapi.integrations.spark, and write the result"
         )
     return True
 
 
 def kinds_of(kind: DestinationKind) -> tuple[IdentifierKind, ...]:
-    """Returns the kinds of identifiers that are taken there."""
+    """Returns the kinds of identifiers that a destination accepts."""
     return DO_NOT_REACH_KINDS if kind == "do_not_reach_list" else IDENTIFIER_KINDS
 
 
@@ -273,7 +269,7 @@ def _check_people(
     *,
     is_reduced: bool,
 ) -> None:
-    """Raises InvalidInput for what the job would refuse in each task."""
+    """Raises InvalidInput for options and columns that the job would reject in every task."""
     Faults(UploadOptions(**keywords).problems()).refuse()
     takes_effective_at = kind == "audience"
     layout = IdentifierColumns.of(keywords.get("columns"), kinds_of(kind)).of_table(names)
@@ -296,9 +292,9 @@ def _why_not_overrides(layout: IdentifierLayout, names: Sequence[str]) -> str:
     indexes = (layout.operation_type, layout.effective_at, layout.expires_at)
     found = ", ".join(quoted(names[layout.positions[index]]) for index in indexes if index is not None)
     return (
-        f"the rows say for themselves what is done with them ({found}), but rows of a DataFrame have no order, and a task "
-        "may be repeated: one write carries one operation and one pair of times. Write each operation by itself "
-        "(options operation, effective_at, expires_at) and drop these columns; or reduce the DataFrame to one row an "
+        f"the rows have operations or times of their own ({found}), but rows of a DataFrame have no order, and Spark may "
+        "retry a task: one write can have only one operation and one pair of times. Write each operation separately "
+        "(options operation, effective_at, expires_at) and drop these columns; or reduce the DataFrame to one row per "
         "identifier with latest_per_identifier(df, order_by=…) from socialapi.integrations.spark, and give the option "
         "order_by"
     )

@@ -1,7 +1,7 @@
-"""Reduces a DataFrame to one row an identifier, or a product, before it is written.
+"""Reduces a DataFrame to one row per identifier or product before it is written.
 
-The rows of a DataFrame have no order. What a column says of it is brought to bear here, by a
-shuffle that puts the rows of one identifier into one place.
+The rows of a DataFrame have no order. A shuffle brings the rows of each identifier together, and a column decides which
+of them is the last.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,14 +35,14 @@ def latest_per_identifier(
     _require(df, order_by)
     names = df.columns
     layout = IdentifierColumns.of(columns, kinds).of_table(names)
-    normalizers(kinds, **options)  # refuses a region that is none, here rather than in a task
+    normalizers(kinds, **options)  # rejects an invalid region here rather than in a task
     overrides = [name for name in OVERRIDES if getattr(layout, name) is not None]
     split = _Splitter(tuple(names), order_by, columns, tuple(kinds), options)
     texts = [StructField(name, StringType()) for name in (_KEY, "kind", "value", *OVERRIDES)]
     schema = StructType([*texts, StructField(_ORDER, df.schema[order_by].dataType)])
     found = df.mapInArrow(split, schema)
     is_delete = f.coalesce(f.lower(f.trim("operation_type")) == "delete", f.lit(False))
-    # All of it, so that the outcome is the same whenever a partition is computed again.
+    # Compares all columns, so that the result is the same if a partition is computed again.
     newest = f.struct(_ORDER, is_delete, *(f.coalesce(f.col(name), f.lit("")) for name in OVERRIDES))
     last = f.max_by(f.struct("kind", "value", *OVERRIDES), newest).alias("last")
     kept = found.groupBy(_KEY).agg(last)
@@ -55,7 +55,7 @@ def latest_per_identifier(
 
 
 class _Splitter:
-    """Makes one row of each identifier in record batches. It is sent to the tasks."""
+    """Splits the rows of record batches into one row per identifier. Spark sends it to the tasks."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class _Splitter:
         self._options = options
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Returns record batches with key, kind, value, operation, times and order."""
+        """Yields record batches with the key, kind, value, operation, times and order of each identifier."""
         from pyspark import TaskContext
 
         partition = TaskContext.get().partitionId()
@@ -111,9 +111,7 @@ class _Splitter:
 
 
 def _identifiers(row: UserRow, partition: int, normalize: Normalizers) -> list[tuple[str, str, str]]:
-    """Returns key, kind and value of each identifier of a row. What cannot be used has a key of its
-    own, and is rejected when it is written.
-    """
+    """Returns the key, kind and value of each identifier of a row. Invalid identifiers get unique keys."""
     found: list[tuple[str, str, str]] = []
     for place, (field, kind, text) in enumerate(row.identifiers):
         try:
@@ -137,7 +135,7 @@ def latest_per_product(df: Any, order_by: str, columns: Mapping[str, str] | None
 
     _require(df, order_by)
     key = _product_key(df, columns)
-    # The rest decides between equals, the same whenever a partition is computed again.
+    # The hash breaks ties, with the same result if a partition is computed again.
     newest = (f.col(_quoted(order_by)).desc_nulls_last(), f.xxhash64(*map(_quoted, df.columns)))
     rank = f.row_number().over(Window.partitionBy(key).orderBy(*newest))
     ranked = df.withColumn(_RANK, rank).where((f.col(_RANK) == 1) | key.isNull())
@@ -167,5 +165,5 @@ def _require(df: Any, order_by: str) -> None:
 
 
 def _quoted(name: str) -> str:
-    """Returns the name as Spark takes it, dots and all."""
+    """Returns the name quoted for Spark, which would otherwise interpret dots."""
     return f"`{name.replace('`', '``')}`"

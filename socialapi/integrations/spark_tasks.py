@@ -1,7 +1,7 @@
-"""What a task of a write from Spark does, and how the driver sums the tasks up.
+"""Runs the tasks of a write from Spark, and sums up their reports on the driver.
 
-A task uploads its partition by a job of its own. Tasks are attempted several times, also several at
-once, and share one quota: a fence in Redis stops an attempt that another one has superseded.
+Each task uploads its partition with a separate job, and all tasks share one quota. Spark may attempt a task several
+times, even concurrently; a fence in Redis stops an attempt once a newer one has begun.
 """
 
 import asyncio
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from socialapi.integrations.redis_fence import RedisFence
 
 MAX_IDS: Final = 1_000_000
-"""How many ids of products are remembered in a partition, to find repeated ones."""
+"""The most product ids remembered per partition, to find repeated ones."""
 MAX_LISTED: Final = 20
-"""How many partitions a message names."""
+"""The most partitions that a message names."""
 SUMMARY: Final = "summary.json"
 
 
 class FencedPacer:
-    """A pacer that gives a place only to an attempt that no other one has superseded.
+    """A pacer that grants slots only while the attempt is not superseded.
 
-    The first request waits for `wait_seconds`, in which the last one of a superseded attempt ends.
+    The first request waits for `wait_seconds`, until the last request of a superseded attempt has ended.
     """
 
     def __init__(self, pacer: Pacer, fence: "RedisFence", clock: Clock, wait_seconds: float) -> None:
@@ -51,14 +51,14 @@ class FencedPacer:
         self._begins = clock.monotonic() + wait_seconds
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
-        """Waits for a place. Raises Superseded, and as the pacer and the fence do."""
+        """Waits for a slot. Raises Superseded, and the other errors of the pacer and the fence."""
         seconds = self._begins - self._clock.monotonic()
         if seconds > 0:
             await self._clock.sleep(seconds)
         slot = await self._pacer.acquire(key, documented, bulk=bulk, max_wait_seconds=max_wait_seconds)
         may_send = False
         try:
-            # Last, since the wait for a place may be long.
+            # Checked last, because the wait for a slot may be long.
             await self._fence.check()
             may_send = True
         finally:
@@ -78,7 +78,7 @@ class FencedPacer:
 class PartitionRows:
     """The record batches of a partition, as a table for a job.
 
-    Ids in `id_columns` that repeat end the input. `fault` is what ended it, if something did.
+    A repeated id in `id_columns` ends the input with an error. `fault` is the error that ended the input, or None.
     """
 
     def __init__(self, batches: Iterator[Any], id_columns: Sequence[str] = ()) -> None:
@@ -89,9 +89,7 @@ class PartitionRows:
         self._first: Any = None
 
     def open(self) -> Any:
-        """Returns what a job reads: this, or an empty list where no batch tells the columns. Raises
-        whatever the batches do.
-        """
+        """Returns this object, or an empty list if there is no batch. Raises the errors of the batches."""
         self._first = self._next()
         return [] if self._first is None else self
 
@@ -106,7 +104,7 @@ class PartitionRows:
         try:
             return next(self._batches, None)
         except Exception as problem:
-            self.fault = problem  # what arrives through Arrow is another one
+            self.fault = problem  # Arrow replaces it with a different error
             raise
 
     def _checked(self) -> Iterator[Any]:
@@ -123,8 +121,8 @@ class PartitionRows:
             key = hash(product_id)
             if key in self._ids:
                 self.fault = InvalidInput(
-                    "a product id occurs more than once, and rows of a DataFrame have no order, so that nobody knows which row is "
-                    "to win: drop the others, for example with latest_per_product(df, order_by=…) from "
+                    "a product id occurs more than once, and rows of a DataFrame have no order, so it is unknown which row to "
+                    "keep: drop the others, for example with latest_per_product(df, order_by=…) from "
                     "socialapi.integrations.spark, and give the option order_by"
                 )
                 raise self.fault
@@ -134,20 +132,20 @@ class PartitionRows:
 
 @attrs.frozen
 class Attempt(FrozenRecord):
-    """An attempt at a partition. `task` grows from one attempt to the next."""
+    """An attempt at a partition. `task` increases from one attempt to the next."""
 
     partition: int
     number: int
     task: int
 
     def path(self, folder: str | None, write: str, ending: str) -> Path | None:
-        """Returns the file of this attempt in a folder, if there is one."""
+        """Returns the path of this attempt's file in the folder; None without a folder."""
         return None if folder is None else Path(folder, f"part-{write}-{self.partition:05}-{self.task}.{ending}")
 
 
 @attrs.frozen
 class PartReport(FrozenRecord):
-    """What came of a partition, by the attempt that succeeded."""
+    """The report of a partition, from the attempt that succeeded."""
 
     attempt: Attempt
     counts: Mapping[str, int]
@@ -155,13 +153,13 @@ class PartReport(FrozenRecord):
     rejects: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns it for the summary."""
+        """Returns the report for the summary."""
         own = {"partition": self.attempt.partition, "attempt": self.attempt.number, "task": self.attempt.task}
         return {**own, **self.counts, "report": self.report, "rejects": self.rejects}
 
 
 def write_partition(settings: WriteSettings, attempt: Attempt, batches: Iterator[Any]) -> PartReport:
-    """Uploads the rows of a partition, and returns what came of them.
+    """Uploads the rows of a partition, and returns the report.
 
     Raises BulkError, which names the partition and says what to do.
     """
@@ -171,7 +169,7 @@ def write_partition(settings: WriteSettings, attempt: Attempt, batches: Iterator
         part.begin()
         report = asyncio.run(_upload(settings, attempt, rows))
     except Exception as problem:
-        error = _told(attempt, problem, rows.fault)
+        error = _error_of(attempt, problem, rows.fault)
         with contextlib.suppress(InvalidInput):
             part.end("failed", error.report, error.message)
         if rows.fault is None and not isinstance(problem, SocialApiError):
@@ -179,10 +177,10 @@ def write_partition(settings: WriteSettings, attempt: Attempt, batches: Iterator
     else:
         part.end("ended", report)
         return PartReport(attempt, report.counts, part.shown, report.rejects_path)
-    raise error  # outside the handler: what the libraries that make the rows say may quote them
+    raise error  # outside the handler, because the errors of the libraries that make the rows may quote them
 
 
-def _told(attempt: Attempt, problem: Exception, fault: Exception | None) -> BulkError:
+def _error_of(attempt: Attempt, problem: Exception, fault: Exception | None) -> BulkError:
     report = problem.report if isinstance(problem, BulkError) else UploadReport()
     cause = fault or problem
     if isinstance(cause, BulkError):
@@ -215,7 +213,7 @@ async def _upload(settings: WriteSettings, attempt: Attempt, rows: PartitionRows
 async def _open_client(
     settings: WriteSettings, attempt: Attempt, config: Config, stack: contextlib.AsyncExitStack
 ) -> Client:
-    """Returns the client of a task, which has the fence of its partition if there is a Redis."""
+    """Returns the client of a task, with the fence of its partition if Redis is configured."""
     named = settings.redis_url or os.environ.get("SOCIALAPI_REDIS_URL", "")
     url = redis_url({**os.environ, "SOCIALAPI_REDIS_URL": named})
     if settings.is_dry or url is None:
@@ -242,32 +240,32 @@ async def _open_client(
     for each in (pacer, cache, fence):
         stack.push_async_callback(each.aclose)
     seconds = await fence.take(is_repeated=attempt.number > 0)
-    stack.push_async_callback(_release, fence)  # called when the client is closed, and nothing is on its way
+    stack.push_async_callback(_release, fence)  # called after the client is closed, when no request is in flight
     fenced = FencedPacer(pacer, fence, SystemClock(), seconds)
     return await stack.enter_async_context(Client.from_env(config=config, pacer=fenced, token_cache=cache))
 
 
 async def _release(fence: "RedisFence") -> None:
-    # A fence that is not released makes the successor wait, if there is one, and nothing else.
+    # If the fence is not released, a successor waits longer.
     with contextlib.suppress(SocialApiError):
         await fence.release()
 
 
 def _refuse_repeated(settings: WriteSettings, attempt: Attempt) -> None:
-    """Raises ConfigurationError where an earlier attempt may still be sending, and nobody can stop it."""
+    """Raises ConfigurationError if an earlier attempt may still be sending and cannot be stopped without Redis."""
     own = attempt.path(settings.report, settings.write, "json")
     others = [] if own is None else own.parent.glob(f"part-{settings.write}-{attempt.partition:05}-*.json")
     if attempt.number > 0 or any(each != own for each in others):
         raise ConfigurationError(
-            "this partition was attempted before (a retry, or a speculative copy), and without Redis nobody knows whether "
+            "this partition was attempted before (a retry, or a speculative copy), and without Redis it is unknown whether "
             "that attempt is still sending: set SOCIALAPI_REDIS_URL in the environment of the executors, or the option "
-            "redis_url; until then write with spark.speculation=false, and write the whole DataFrame again after a failure"
+            "redis_url; until then write with spark.speculation=false, and write the complete DataFrame again after a failure"
         )
 
 
 @attrs.frozen
 class _Judge:
-    """Stops a task when too many of its first rows are rejected. The driver judges all of them."""
+    """Stops a task if too many of its first rows are rejected. The driver checks all rows at the end."""
 
     most: float
 
@@ -278,16 +276,16 @@ class _Judge:
 
 
 def too_many_rejected(rejected: int, read: int, most: float) -> str:
-    """Returns what is said of too many rejected rows."""
-    return f"{rejected:,} of {read:,} rows were rejected, and {most:.1%} may be (max_reject_share)"
+    """Returns the message about too many rejected rows."""
+    return f"{rejected:,} of {read:,} rows were rejected, more than the limit of {most:.1%} (max_reject_share)"
 
 
 # Files -----------------------------------------------------------------------------------------------
 
 
 class _PartFile:
-    """The report of an attempt, if there is a folder for it. It is there from the beginning, so that
-    one which was killed leaves a trace.
+    """The report file of an attempt, if there is a folder for reports. It is created at the start, so that a killed
+    attempt leaves a trace.
     """
 
     def __init__(self, settings: WriteSettings, attempt: Attempt) -> None:
@@ -312,7 +310,7 @@ class _PartFile:
 
 
 def make_folder(folder: Path) -> None:
-    """Makes a folder for its owner alone, if it is missing. Raises InvalidInput."""
+    """Creates a folder that only its owner can read, if it is missing. Raises InvalidInput."""
     try:
         make_private_folder(folder)
     except OSError as problem:
@@ -320,7 +318,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_private(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes a file of JSON for its owner alone. Raises InvalidInput."""
+    """Writes a JSON file that only its owner can read. Raises InvalidInput."""
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -333,9 +331,9 @@ def write_private(path: Path, content: Mapping[str, Any]) -> None:
 
 @attrs.frozen
 class Summary(FrozenRecord):
-    """What came of a write: each partition counts once, by the attempt that succeeded.
+    """The summary of a write. Each partition counts once, with the attempt that succeeded.
 
-    `unfinished` are the partitions without one.
+    `unfinished` are the partitions without a successful attempt.
     """
 
     settings: WriteSettings
@@ -344,7 +342,7 @@ class Summary(FrozenRecord):
 
     @classmethod
     def of(cls, settings: WriteSettings, parts: Sequence[PartReport | None]) -> "Summary":
-        """Sums up what the tasks told, which is in the order of the partitions."""
+        """Sums up the reports of the tasks, which are in the order of the partitions."""
         last: dict[int, PartReport] = {}
         for part in sorted(filter(None, parts), key=lambda each: each.attempt.task):
             last[part.attempt.partition] = part
@@ -361,7 +359,7 @@ class Summary(FrozenRecord):
         return sums
 
     def why_refused(self) -> str | None:
-        """Returns what is said if too many rows were rejected."""
+        """Returns the error message if too many rows were rejected; None otherwise."""
         counts, most = self.counts, self.settings.max_reject_share
         if most is None or counts["rejected"] <= most * counts["read"]:
             return None
@@ -395,7 +393,7 @@ class Summary(FrozenRecord):
 
 
 def finish(settings: WriteSettings, parts: Sequence[PartReport | None]) -> None:
-    """Sums up a write all of whose tasks succeeded. Raises InvalidInput if too many rows were rejected."""
+    """Sums up a write whose tasks all succeeded. Raises InvalidInput if too many rows were rejected."""
     summary = Summary.of(settings, parts)
     if (why := summary.why_refused()) is not None:
         raise InvalidInput(f"{settings.title}: {why}")
@@ -404,7 +402,7 @@ def finish(settings: WriteSettings, parts: Sequence[PartReport | None]) -> None:
 
 
 def give_up(settings: WriteSettings, parts: Sequence[PartReport | None]) -> None:
-    """Sums up a write that has failed, and says what to do."""
+    """Sums up a failed write, and prints what to do."""
     summary = Summary.of(settings, parts)
     why = summary.why_refused()
     if why is None:
@@ -412,14 +410,14 @@ def give_up(settings: WriteSettings, parts: Sequence[PartReport | None]) -> None
         more = len(summary.unfinished) - MAX_LISTED
         numbers += f" and {more} more" if more > 0 else ""
         why = (
-            f"partitions {numbers} have not finished, and what others have sent stays. The error of the task says why; when the "
-            "cause is gone, write the whole DataFrame again: what is sent twice changes nothing"
+            f"partitions {numbers} have not finished; rows sent by other partitions stay. See the error of the task for the "
+            "cause, remove it, and write the complete DataFrame again: sending rows twice is safe"
         )
     summary.write("failed", why)
     say(f"{settings.title} failed: {why} ({summary.totals()})")
 
 
 def say(text: str) -> None:
-    """Tells whoever reads the output of the driver."""
+    """Prints a message to the driver's output."""
     sys.stderr.write(f"socialapi: {text}\n")
     sys.stderr.flush()

@@ -1,6 +1,6 @@
-"""Telemetry by OpenTelemetry for what has no client: a webhook receiver, a connection to Redis.
+"""OpenTelemetry for objects without a client: webhook receivers and connections to Redis.
 
-A client makes its own with `Client(telemetry=True)`. Needs the extra `[otel]`.
+For clients, use `Client(telemetry=True)`. Needs the extra `[otel]`.
 """
 
 from collections.abc import Awaitable, Iterator
@@ -20,8 +20,8 @@ DELIVERY_RESULT: Final = "socialapi.webhook.result"
 class DeliveryTelemetry:
     """The spans and metrics of a receiver: `Receiver(secret, telemetry=DeliveryTelemetry())`.
 
-    They go to the tracer and meter providers that the application has set; without any, nothing is
-    recorded. Raises ConfigurationError if OpenTelemetry is not installed.
+    They use the application's tracer and meter providers; without providers, nothing is recorded. Raises
+    ConfigurationError if OpenTelemetry is not installed.
     """
 
     def __init__(self) -> None:
@@ -31,12 +31,12 @@ class DeliveryTelemetry:
         )
 
     async def delivery(self, answering: Awaitable[T]) -> T:
-        """Returns the answer to a request of a webhook, in a span."""
+        """Returns the response to a webhook request, recorded in a span."""
         with self._instrumentation.span("socialapi.webhook.delivery", {}):
             return await answering
 
     def delivered(self, result: str) -> None:
-        """Counts a request of a webhook by what became of it, and names that in its span."""
+        """Counts a webhook request by its result, and records the result in the span."""
         self._deliveries.add(1, {DELIVERY_RESULT: result})
         self._instrumentation.set_attribute(DELIVERY_RESULT, result)
 
@@ -45,8 +45,8 @@ class RedisTelemetry:
     """The spans and metrics of a `RedisPacer`, `RedisTokenCache` or `RedisFence`:
     `RedisPacer(url, telemetry=RedisTelemetry())`.
 
-    A client of `Client.from_env` that has telemetry gives it to its own. Raises ConfigurationError
-    if OpenTelemetry is not installed.
+    A client from `Client.from_env` with telemetry also records its own connection. Raises ConfigurationError if
+    OpenTelemetry is not installed.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -59,7 +59,7 @@ class RedisTelemetry:
 
     @contextmanager
     def call(self, name: str) -> Iterator[None]:
-        """Records a call: a command and, of a script, its name."""
+        """Records a call: the command, followed by the script's name if it runs one."""
         command, _, script = name.partition(" ")
         attributes: Attributes = {"db.system.name": "redis", "db.operation.name": command}
         if script:
@@ -75,10 +75,10 @@ class RedisTelemetry:
             self._calls.record(self._clock.monotonic() - started, attributes)
 
     def record_outage(self, seconds: float) -> None:
-        """Records how long Redis did not answer, when it does again."""
+        """Records the length of an outage when Redis answers again."""
         self._outages.record(seconds)
 
     def record_wait(self, seconds: float) -> None:
-        """Records how long a caller waited for Redis, in the metric and the current span."""
+        """Records how long a caller waited for Redis, as a metric and in the current span."""
         self._waits.record(seconds)
         self._instrumentation.add_event("socialapi.redis.wait", {"socialapi.wait.duration": seconds})

@@ -1,4 +1,4 @@
-"""Consoles for people, on which texts are shown as they are. Importing rich takes a tenth of a small job's time."""
+"""Consoles that print strings unchanged. Importing rich takes a tenth of a small job's time."""
 
 import errno
 import os
@@ -7,9 +7,9 @@ from rich.console import Console
 
 
 class Output(Console):
-    """A console that raises an error when its output is closed, instead of ending the program, and
-    shows texts as they are: `:id:` in the id of a product is no emoji. Only a terminal gets colours,
-    and none does where NO_COLOR is set.
+    """A console that raises an error when its output is closed, instead of ending the program, and prints strings
+    unchanged: `:id:` in the id of a product does not become an emoji. Only terminals get colours, and only without
+    NO_COLOR.
     """
 
     def __init__(self, *, stderr: bool = False) -> None:

@@ -1,7 +1,7 @@
-"""Fairness on the event loop: tasks that work for long let other tasks run in between.
+"""Fairness on the event loop: long tasks let other tasks run in between.
 
-Such tasks ask between their steps whether the budget is used up. It starts with the first task that
-asks in an iteration of the event loop, and all tasks share it.
+Between its steps, a long task checks whether the time budget is used up. The budget starts with the first check in an
+iteration of the event loop, and all tasks share it.
 """
 
 import asyncio
@@ -18,15 +18,15 @@ BUDGET_SECONDS: Final = 0.002
 
 @attrs.define(eq=False)
 class _Loop:
-    """The waiting tasks of an event loop, and when its budget is used up."""
+    """The waiting tasks of an event loop, and the time at which its budget ends."""
 
     waiting: deque[asyncio.Future[None]] = attrs.field(factory=deque)
     ends_at: float | None = None
-    """None after other tasks have run, until a task asks again."""
+    """None after other tasks have run, until the next check."""
 
 
 _LOOPS: Final = WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop]()
-"""By event loop, because an abandoned one must not block callers in the next one."""
+"""One per event loop, because an abandoned loop must not block callers in the next one."""
 
 
 def is_due() -> bool:
@@ -49,8 +49,8 @@ async def yield_if_due() -> None:
 async def yield_to_others() -> None:
     """Lets other tasks run. Returns in order of arrival.
 
-    Waiting tasks are resumed one per iteration of the event loop. `asyncio.sleep(0)` would resume
-    all of them in the next one, one right after the other.
+    One waiting task is resumed per iteration of the event loop. `asyncio.sleep(0)` would resume all of them in the next
+    iteration.
     """
     loop = asyncio.get_running_loop()
     waiting = (_LOOPS.get(loop) or _LOOPS.setdefault(loop, _Loop())).waiting

@@ -1,7 +1,7 @@
 """A lock file next to a file, so that only one job at a time uses it.
 
-The operating system releases the lock when the process ends, however it ends. A lock file that is
-left behind has no effect. While the lock is held, the file names its holder.
+The operating system releases the lock when the process ends, even if it is killed. A leftover lock file has no effect.
+While the lock is held, the file names its holder.
 """
 
 import contextlib
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 SUFFIX: Final = ".lock"
 
 _MARK: Final = b' {"socialapi_lock": '
-"""How a lock file begins. The blank is the byte that Windows locks, which no other process can read."""
+"""The first bytes of a lock file. Windows locks the first byte, a blank, and no other process can read it."""
 _MAX_BYTES: Final = 512
 _NOTED_WITHIN_SECONDS: Final = 0.1
-"""How long to wait until a process that has just taken the lock has written its note."""
+"""How long to wait for the note of a process that has just taken the lock."""
 _POLL_SECONDS: Final = 0.002
 _ATTEMPTS: Final = 100
 
 _HELD: "Final[set[filelock.FileLock]]" = set()
-"""The locks of this process. filelock would release one that is no longer referenced."""
+"""The locks of this process. Without a reference, filelock would release them."""
 
 
 @attrs.frozen
 class Holder(FrozenRecord):
-    """The holder of a lock: its process id, and an ISO 8601 time since when.
+    """The holder of a lock: its process id, and the ISO 8601 time at which it took the lock.
 
     A value is None if it could not be read.
     """
@@ -45,9 +45,10 @@ class Holder(FrozenRecord):
 
     def __str__(self) -> str:
         if self.process_id is None:
-            return "which one is not known"
-        which = f"process {self.process_id}" + (", which is this one," if self.process_id == os.getpid() else "")
-        return f"{which} has it" + (f" since {self.since}" if self.since else "")
+            return "holder unknown"
+        is_own = self.process_id == os.getpid()
+        which = f"this process, {self.process_id}," if is_own else f"process {self.process_id}"
+        return f"held by {which}" + (f" since {self.since}" if self.since else "")
 
 
 class FileLock:
@@ -60,16 +61,16 @@ class FileLock:
     def take(self) -> Holder | None:
         """Takes the lock until `release`. Returns the holder if another process or task has it.
 
-        Raises OSError if the lock file cannot be created or another file is in its place, and
-        ValueError if the path is invalid.
+        Raises OSError if the lock file cannot be created or the path has a different file, and ValueError if the path
+        is invalid.
         """
         path = lock_path(self._locked)
         try:
             return self._take(path)
-        except FileNotFoundError:  # the folder is missing, which concerns the file itself
+        except FileNotFoundError:  # the folder is missing; opening the file itself reports this
             raise
         except OSError as problem:
-            says = f"the lock file beside it cannot be made: {problem.strerror}"
+            says = f"its lock file cannot be created: {problem.strerror}"
             raise OSError(problem.errno, says, str(path)) from None
 
     def _take(self, path: Path) -> Holder | None:
@@ -78,7 +79,7 @@ class FileLock:
         path.parent.stat()  # filelock 3 would create a missing folder
         lock = FileLock(path, mode=0o600, thread_local=False, on_acquired=_note)
         for _ in range(_ATTEMPTS):
-            # A link is left to filelock, which follows none.
+            # filelock handles links, and follows none.
             with contextlib.suppress(FileNotFoundError, PermissionError):  # Windows does not read a locked file
                 if not _is_ours(_read(path)):
                     raise OSError(0, f"{path} holds something else")
@@ -102,9 +103,8 @@ class FileLock:
         _HELD.discard(lock)
         if not lock.is_locked:  # it belongs to the process that forked this one
             return
-        # Removed before it is unlocked: a process that opens the path later creates a new file, and in
-        # one that has opened the old file, filelock notices. Windows does not remove an open file; it
-        # stays, without effect.
+        # Removed before it is unlocked: a process that opens the path later creates a new file, and filelock detects
+        # that a file opened before was removed. On Windows, which removes no open files, it stays without effect.
         with contextlib.suppress(OSError):
             Path(lock.lock_file).unlink()
         lock.release()
@@ -137,7 +137,7 @@ def _is_ours(content: bytes) -> bool:
 
 
 def _note(descriptor: int) -> None:
-    """Writes who holds the lock."""
+    """Writes the holder's note into the lock file."""
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     note = json.dumps({"socialapi_lock": {"pid": os.getpid(), "since": now.isoformat().replace("+00:00", "Z")}})
     os.ftruncate(descriptor, 0)
@@ -153,7 +153,7 @@ def _holder(path: Path) -> Holder | None:
     until = time.monotonic() + _NOTED_WITHIN_SECONDS
     while True:
         try:
-            found = _noted(_read(path, start=1))  # after the byte that Windows lets no other process read
+            found = _noted(_read(path, start=1))  # skips the byte that Windows locks
         except FileNotFoundError:
             return None
         if (found is not None and _is_alive(found)) or time.monotonic() >= until:
@@ -171,13 +171,13 @@ def _noted(note: bytes) -> Holder | None:
 
 
 def _is_alive(holder: Holder) -> bool:
-    """Returns whether the process may be alive. A note may be left from one that was killed."""
+    """Returns whether the process may be alive. A killed process leaves its note behind."""
     if os.name != "posix" or holder.process_id is None:
         return True
     try:
         os.kill(holder.process_id, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # it exists, under another user
+    except (OSError, OverflowError):  # the process exists and belongs to another user
         return True
     return True

@@ -1,18 +1,15 @@
-"""Lazy imports, so that classes that are not used cost nothing.
+"""Imports lazily, because creating unused classes costs time.
 
-Creating an attrs class takes about half a millisecond, and the package has some two hundred. There
-are two ways of deferring them:
+Creating an attrs class takes about half a millisecond, and the package has about two hundred. Imports are deferred in
+two ways:
 
-* The public modules re-export names. Each lists them with the modules that they live in, and
-  `on_first_use` makes of the list the two functions of PEP 562. Type checkers and editors cannot
-  follow the list: they read the imports of the same names below `if TYPE_CHECKING`. The list is
-  below `else`, because a module with a `__getattr__` has any name for type checkers.
-  `lazy_loader` does the same for packages, but cannot name what is outside of the package that
-  asks, and `socialapi.types` has nothing else.
-* Everywhere else, the first function that needs a module imports it, and annotations use imports
-  under `if TYPE_CHECKING`. Importing a loaded module takes half a microsecond: little for a
-  request, too much for an item of a page or a row of a file. Functions called for each of these
-  therefore import nothing.
+* Public modules re-export names. Each lists them with the modules that define them, and `on_first_use` turns the list
+  into the two functions of PEP 562. Type checkers and editors, which cannot follow the list, read the same imports
+  under `if TYPE_CHECKING`. The list is under `else`, because type checkers accept any name from a module with a
+  `__getattr__`. `lazy_loader` cannot re-export names from outside the package, and `socialapi.types` has no others.
+* Everywhere else, the first function that needs a module imports it, and annotations use imports under `if
+  TYPE_CHECKING`. Importing a loaded module takes half a microsecond. That is little for a request, but too much for a
+  row or an item, so functions called for each of them import nothing.
 """
 
 import importlib
@@ -24,10 +21,10 @@ from typing import Any
 def on_first_use(
     module: str, names: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Returns `__getattr__`, `__dir__` and `__all__` of a module.
+    """Returns the `__getattr__`, `__dir__` and `__all__` of a module.
 
-    `names` has the names that each other module defines, separated by spaces. Modules before it are
-    imported with it. A name becomes an ordinary attribute when it is first used.
+    `names` maps modules to names, both separated by spaces. The last module defines the names, and the modules before
+    it are imported first. A name becomes an ordinary attribute on first use.
     """
     this = sys.modules[module]
     homes = {name: home for home, defined in names.items() for name in defined.split()}
@@ -44,7 +41,7 @@ def on_first_use(
 
 
 def own_classes(module: str) -> Callable[[], list[str]]:
-    """Returns `__dir__` of a public module that defines classes: their names."""
+    """Returns the `__dir__` of a public module that defines classes. It lists their names."""
     found = vars(sys.modules[module])
     return lambda: sorted(
         name

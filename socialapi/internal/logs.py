@@ -1,4 +1,4 @@
-"""Texts and logging for standard error: `SOCIALAPI_LOG=debug|info|warning|error|critical`."""
+"""Logs to standard error: `SOCIALAPI_LOG=debug|info|warning|error|critical`."""
 
 import contextlib
 import logging
@@ -19,7 +19,7 @@ def printable(text: str) -> str:
 
 
 class ToStandardError(logging.Handler):
-    """Prints records to the current standard error."""
+    """A handler that prints records to the current standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Prints the record. A closed standard error must not fail the program."""
@@ -29,8 +29,8 @@ class ToStandardError(logging.Handler):
 
 
 def level_of(environ: Mapping[str, str]) -> int | None:
-    """Returns the level that the environment asks for, by a name that Python's logging knows (also
-    `warn`, `fatal`). Raises ConfigurationError for an unknown one.
+    """Returns the log level that the environment sets; None if it sets none. Accepts the names of Python's logging,
+    including `warn` and `fatal`. Raises ConfigurationError for an unknown name.
     """
     wanted = environ.get(VARIABLE, "").strip().upper()
     level = logging.getLevelNamesMapping().get(wanted) if wanted else None
@@ -40,7 +40,7 @@ def level_of(environ: Mapping[str, str]) -> int | None:
 
 
 def add_handler(handler: logging.Handler, level: int) -> None:
-    """Adds a handler for records from this level on, whatever the level of the logger is."""
+    """Adds a handler for records of this level and above, and lowers the logger's level if necessary."""
     handler.setLevel(level)
     if not LOGGER.isEnabledFor(level):
         LOGGER.setLevel(level)
@@ -48,7 +48,7 @@ def add_handler(handler: logging.Handler, level: int) -> None:
 
 
 def log_as_asked(environ: Mapping[str, str]) -> None:
-    """Adds the handler that the environment asks for, once per process."""
+    """Adds the handler if the environment sets a log level, once per process."""
     level = level_of(environ)
     if level is not None and not any(isinstance(each, ToStandardError) for each in LOGGER.handlers):
         handler = ToStandardError()

@@ -1,4 +1,4 @@
-"""What people meet at a prompt: tables as HTML, in place of a repr, and advice where they write `for`."""
+"""Helps at interactive prompts: shows tables as HTML instead of a repr, and explains how to iterate asynchronously."""
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
@@ -8,11 +8,11 @@ MAX_ROWS: Final = 20
 MAX_COLUMNS: Final = 10
 MAX_TEXT_LENGTH: Final = 80
 
-_LEFT: Final = 'style="text-align: left"'  # and no colours, so that every theme has its own
+_LEFT: Final = 'style="text-align: left"'  # no colours, because themes define them
 
 
 def asynchronous(noun: str, advice: str) -> Callable[..., Any]:
-    """Returns a method for `for` and an index that raises TypeError, which says what to write instead."""
+    """Returns a method for iteration and indexing that raises TypeError with advice on what to write instead."""
 
     def refuse(self: object, *_: object) -> Any:
         raise TypeError(f"a socialapi {noun} is asynchronous: {advice}")
@@ -21,8 +21,8 @@ def asynchronous(noun: str, advice: str) -> Callable[..., Any]:
 
 
 def table(caption: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Returns a table of the rows, which have a value for each name. Everything is escaped."""
-    from html import escape  # for notebooks alone: every client imports this module
+    """Returns an HTML table of rows with a value for each name. All values are escaped."""
+    from html import escape  # only notebooks need it, and every client imports this module
 
     head = "".join(f"<th {_LEFT}>{escape(name)}</th>" for name in names)
     body = "".join(f"<tr>{''.join(f'<td {_LEFT}>{escape(_text(cell))}</td>' for cell in row)}</tr>" for row in rows)
@@ -30,10 +30,10 @@ def table(caption: str, names: Sequence[str], rows: Sequence[Sequence[object]]) 
 
 
 def table_of_rows(caption: str, rows: Sequence[Mapping[str, object]], names: Sequence[str], *, count: int) -> str:
-    """Returns a table of the first rows of `count`, whose values are by name.
+    """Returns a table of the first of `count` rows.
 
-    It has the first columns in which there is anything. `names` are those that a row may have, in
-    their order; without rows they are the columns.
+    It has the first columns that are not empty. `names` are the possible columns in order; all of them are shown if
+    there are no rows.
     """
     used = used_names(rows, names) if rows else [*names]
     shown = used[:MAX_COLUMNS]
@@ -44,14 +44,12 @@ def table_of_rows(caption: str, rows: Sequence[Mapping[str, object]], names: Seq
 
 
 def table_of_values(caption: str, values: Mapping[str, object]) -> str:
-    """Returns a table of names and values, of those in which there is anything."""
+    """Returns a table of names and values, without empty values."""
     return table(caption, ["", "value"], [(name, value) for name, value in values.items() if value not in _NOTHING])
 
 
 def used_names(rows: Sequence[Mapping[str, object]], names: Sequence[str]) -> list[str]:
-    """Returns the names under which a row has anything, in the order of `names`. A member's name has
-    that of its object before a dot.
-    """
+    """Returns the names for which any row has a value, in the order of `names`. Members have dotted names."""
     found = dict.fromkeys(name for row in rows for name, value in row.items() if value not in _NOTHING)
     return sorted(found, key=lambda name: names.index(name.partition(".")[0]))
 
@@ -60,7 +58,7 @@ _NOTHING: Final[tuple[object, ...]] = (None, (), "", {})
 
 
 def counts(**numbers: int) -> str:
-    """Returns numbers of things that there are, for a caption: `2 errors, 1 undecoded`."""
+    """Returns the numbers above zero for a caption: `2 errors, 1 undecoded`."""
     return ", ".join(filter(None, (_counted(number, name) for name, number in numbers.items())))
 
 
@@ -70,7 +68,7 @@ def _counted(number: int, name: str) -> str:
 
 
 _REORDERING: Final = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\N{REPLACEMENT CHARACTER}")
-"""Characters that would show text in another order than it is written in."""
+"""Characters that would change the order in which text is displayed."""
 
 
 def _text(value: object) -> str:

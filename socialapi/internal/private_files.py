@@ -1,4 +1,4 @@
-"""Files and folders that only their owner can read: bounded reading, and replacement as a whole."""
+"""Reads small files, replaces files atomically, and creates files and folders that only their owner can read."""
 
 import contextlib
 import errno
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import IO, Final
 
 MAX_BYTES: Final = 1_000_000
-"""The size of the largest file of settings, credentials or certificates that is read."""
+"""The size limit for files of settings, credentials or certificates."""
 _MAX_LINKS: Final = 40
-"""How many links a path may lead through, as in Linux."""
+"""The most symbolic links in a path, the same as in Linux."""
 
 
 def read_small(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
@@ -38,12 +38,12 @@ def make_private_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def replacement(path: Path) -> Iterator[IO[bytes]]:
-    """Yields a file beside the one at the path, which takes its place when the block ends.
+    """Yields a temporary file that replaces the file at the path when the block ends.
 
-    It is for its owner alone (mode 0600) before anything is written into it, and on the disk before
-    it is in its place. If the block fails, the earlier file stays. Raises OSError.
+    Only its owner can read it (mode 0600), and it is on the disk before it replaces the earlier file, which stays if
+    the block fails. Raises OSError.
     """
-    import tempfile  # few of the clients that load this module write files
+    import tempfile  # few clients that load this module write files
 
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
     try:
@@ -67,22 +67,22 @@ def sync_folder(folder: Path) -> None:
         try:
             os.fsync(descriptor)
         except OSError as problem:
-            if problem.errno not in (errno.EINVAL, errno.ENOTSUP):  # of file systems that cannot
+            if problem.errno not in (errno.EINVAL, errno.ENOTSUP):  # the file system does not support it
                 raise
         finally:
             os.close(descriptor)
 
 
 def open_in_place(path: Path) -> IO[bytes] | None:
-    """Opens a device, a pipe, or an open file of this process, as /dev/stdout is. Returns None for
-    a path at which a file is to be created or replaced.
+    """Opens a device, a pipe, or an open file of this process such as /dev/stdout. Returns None if a file must be
+    created or replaced at the path.
 
-    Raises OSError for a link to anything but an open file of this process: where several users write
-    into one folder, another one may have put it there.
+    Raises OSError for a link to anything but an open file of this process, because in a shared folder another user may
+    have created the link.
     """
     descriptor = _own_descriptor(path)
     if descriptor is not None:
-        return os.fdopen(os.dup(descriptor), "wb")  # opened by its path, a file would lose its content
+        return os.fdopen(os.dup(descriptor), "wb")  # opening the path would truncate the file
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link, and links are not followed: give the path that it leads to")
     if not is_written_through(path):
@@ -91,14 +91,12 @@ def open_in_place(path: Path) -> IO[bytes] | None:
 
 
 def is_written_through(path: Path) -> bool:
-    """Returns whether the path is a device, a pipe or a socket, or leads to an open file of this
-    process, so that nothing can take its place.
-    """
+    """Returns whether the path is a device, a pipe, a socket or an open file, and cannot be replaced."""
     return _own_descriptor(path) is not None or (path.exists() and not path.is_file())
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Returns the descriptor that a path such as /dev/stdout, or a link to it, leads to, if any."""
+    """Returns the file descriptor behind a path such as /dev/stdout or a link to it; None for other paths."""
     folders = ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd")
     for _ in range(_MAX_LINKS):
         path = path.parent.resolve() / path.name

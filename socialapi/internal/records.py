@@ -1,9 +1,9 @@
-"""Equality, hash, text and export of attrs classes, written once for all of them.
+"""Equality, hash, repr and export of attrs classes, implemented once for all of them.
 
-The first three are half of what attrs generates for a class, and compiling them takes a quarter of the time of
-the first use of an area. A class that derives from `Record`, or if it is frozen from
-`FrozenRecord`, has methods that do the same by the list of its fields. These are slower, so classes
-that are compared or hashed for each row or item do not derive from them.
+The first three are half of the code that attrs generates for a class, and compiling them takes a quarter of the time
+when a part of the package is first used. Classes that derive from `Record` (`FrozenRecord` if frozen) have methods that
+use the list of fields instead. These are slower, so classes that are compared or hashed for each row or item do not
+derive from them.
 """
 
 import functools
@@ -20,42 +20,38 @@ import attrs
 
 
 class Exported:
-    """The methods that turn an object into plain data and back.
+    """The base of classes whose objects can be converted to plain data and back.
 
-    The bases of records have them. A class that is compared for each row and therefore derives from
-    neither has this base alone.
+    `Record` and `FrozenRecord` derive from it. A class that is compared for each row derives only from this base.
     """
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the object as dicts, lists, strings, numbers, booleans and None, under the names
-        that the service uses. `from_dict` makes an equal object of it.
+        """Returns the object as dicts, lists, strings, numbers, booleans and None, with the service's names.
+        `from_dict` converts the result back to an equal object.
 
-        Times are in UTC. What the service sent beyond the documented fields stands among them. What
-        is `UNSET` is left out. Raises InvalidInput, which names the field, for a value without a
-        form in JSON, such as NaN or a time without a zone.
+        Times are in UTC. Undocumented fields that the service sent are included, and `UNSET` values are omitted. Raises
+        InvalidInput, which names the field, for a value that JSON cannot represent, such as NaN or a time without a
+        zone.
         """
         from socialapi.wire import export
 
         return export.to_dict(self)
 
     def to_json(self, *, indent: bool = False) -> str:
-        """Returns `to_dict()` as JSON text: on one line, or with `indent` on indented lines. Raises
-        InvalidInput as it does.
-        """
+        """Returns `to_dict()` as a JSON string, indented if `indent`. Raises InvalidInput like `to_dict`."""
         from socialapi.wire import export
 
         return export.json_text(self.to_dict(), indent=indent)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Returns the object for the result of `to_dict`, or for an object of an answer.
+        """Returns the object for the result of `to_dict`, or for an object from a response.
 
-        It is read as tolerantly as answers are: unknown members are kept or ignored, numbers may
-        come as text, and a time without a zone is in UTC. For JSON text, use
-        `from_dict(json.loads(text))`. Raises InvalidInput if a field is missing or cannot be read.
-        It names the first such field alone, and not its value.
+        Data is read as tolerantly as responses: unknown members are kept or ignored, numbers may be strings, and a time
+        without a zone is in UTC. For a JSON string, use `from_dict(json.loads(text))`. Raises InvalidInput if a field
+        is missing or cannot be read. The error names the first such field, without its value.
         """
         from socialapi.wire import export
 
@@ -64,13 +60,13 @@ class Exported:
 
 
 class _ByFields(Exported):
-    """Equality, hash and text by the fields of a class."""
+    """Equality, hash and repr that use the fields of a class."""
 
     __slots__ = ()
     _METHODS: ClassVar[tuple[str, ...]] = ("__eq__", "__hash__", "__repr__")
 
     def __init_subclass__(cls) -> None:
-        """Makes the methods the class's own: attrs generates those that a class only inherits."""
+        """Copies the methods into the class, because attrs would replace inherited ones."""
         super().__init_subclass__()
         for name in cls._METHODS:
             if name not in vars(cls):
@@ -99,7 +95,7 @@ class _ByFields(Exported):
 
 
 def accepted_type(kind: Any) -> Any:
-    """Returns what callers may pass where a request has this type, without its rules."""
+    """Returns the type that callers may pass for a field of this type, without its rules."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Annotated, typing.Required):
         rules = getattr(kind, "__metadata__", ())
@@ -113,7 +109,7 @@ def accepted_type(kind: Any) -> Any:
 
 
 class _AcceptedTypes:
-    """The signature of a class of requests, with what callers may pass, for `help()` and notebooks."""
+    """The signature of a request class with the types that callers may pass, for `help()` and notebooks."""
 
     def __get__(self, instance: object, cls: Any) -> inspect.Signature:
         made = inspect.signature(cls.__init__)
@@ -125,7 +121,7 @@ class _AcceptedTypes:
 
 
 class Record(_ByFields):
-    """The base of attrs classes whose objects can be changed, and therefore not hashed."""
+    """The base of mutable attrs classes, whose objects cannot be hashed."""
 
     __slots__ = ()
     __signature__: ClassVar[Any] = _AcceptedTypes()
@@ -139,7 +135,7 @@ class FrozenRecord(_ByFields):
 
 
 class _Fields:
-    """The names of the fields of a class that are compared, hashed and shown."""
+    """The names of the fields that are compared, hashed and shown."""
 
     __slots__ = ("compared", "hashed", "shown")
 

@@ -1,11 +1,11 @@
-"""Strings that are hidden from the repr of their holder."""
+"""Strings with a repr that hides their value."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeVar, cast
 
 
 class Secret(str):
-    """A string that is used like any other, with a repr that hides it.
+    """An ordinary string, except that its repr hides the value.
 
     Error trackers record the repr of every local variable in a traceback.
     """

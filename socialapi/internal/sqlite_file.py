@@ -1,4 +1,4 @@
-"""A SQLite file on a thread of its own, so that the event loop never waits for a disk."""
+"""Accesses a SQLite file on a separate thread, so that the event loop never waits for the disk."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from socialapi.internal.shielded import shielded
 T = TypeVar("T")
 
 EXCLUSIVE_WAIT_SECONDS: Final = 2.0
-"""How long opening waits while another process reads an exclusive file, as `socialapi jobs` does."""
+"""How long opening waits while another process, such as `socialapi jobs`, reads an exclusive file."""
 _POLL_SECONDS: Final = 0.01
 
 USE_THAT_VERSION: Final = "use that version, or choose another path"
@@ -33,17 +33,17 @@ SHARED_WAIT_SECONDS: Final = 10.0
 _ERASE_WAIT_MS: Final = 200
 _MAGIC: Final = b"SQLite format 3\0"
 _HEAD_BYTES: Final = 72
-"""Where the application id ends, with which a file says what it is."""
+"""The number of bytes up to the end of the application id, which identifies the kind of file."""
 _COMPANION_SUFFIXES: Final = ("-wal", "-shm", "-journal")
 _PRIMARY_CODE: Final = 0xFF
-"""The part of a result code that says what kind of failure it is. The rest says where it happened."""
+"""The bits of a result code with the kind of failure. The other bits give the details."""
 
 
 @attrs.frozen(kw_only=True)
 class Schema:
     """The format of a file: its application id, its version, and the statements that create it.
 
-    `remedy` says what to do with a file of an earlier version.
+    `remedy` is the advice for a file of an earlier version.
     """
 
     application_id: int
@@ -58,12 +58,11 @@ LEAST_PAGE_BYTES: Final = 512
 class SqliteFile:
     """One connection on one thread. The file is locked for other processes and tasks from `open` to `aclose`.
 
-    With `shared`, several processes of this machine can use the file and wait for each other. A
-    missing file is created with mode 0600. Committed data have reached the disk. `purpose` names
-    the file in messages, for example "inbox".
+    With `shared`, several processes of this machine can use the file and wait for each other. A missing file is created
+    with mode 0600. Committed data is on the disk. `purpose` is the file's name in messages, for example "inbox".
 
-    Errors of SQLite are raised as ConfigurationError, which names the file and says what to do.
-    With `raw` only `open` does so, and other methods raise sqlite3.Error.
+    SQLite errors are raised as ConfigurationError, which names the file and says what to do. With `raw`, only `open`
+    does this, and the other methods raise sqlite3.Error.
     """
 
     def __init__(
@@ -82,10 +81,10 @@ class SqliteFile:
         self._failure: Exception | None = None
 
     async def open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
-        """Opens the file, creating what is missing, and returns the result of `prepare`.
+        """Opens or creates the file and its tables, and returns the result of `prepare`.
 
-        Raises ConfigurationError if the file cannot be written, is damaged or in use, or has
-        another format or version.
+        Raises ConfigurationError if the file cannot be written, is damaged or in use, or has a different format or
+        version.
         """
         self._changes.clear()
         self._asked = self._written = 0
@@ -100,30 +99,30 @@ class SqliteFile:
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Returns the result of `work`, run in one transaction, which is rolled back if it raises.
 
-        If the caller is cancelled it stops waiting, but the work is done. Raises ConfigurationError
-        (sqlite3.Error if `raw`) and what the work raises.
+        If the caller is cancelled, the work is still done. Raises ConfigurationError (sqlite3.Error if `raw`) and the
+        errors of the work.
         """
         return await self._do(lambda: self._transact(work))
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Returns the result of `work`, which changes nothing. In a shared file it does not wait
-        for writers. Raises as `run` does.
+        """Returns the result of `work`, which must not change the file. In a shared file, it does not wait for writers.
+        Raises the same errors as `run`.
         """
         return await self._do(lambda: self._transact(work, "BEGIN"))
 
     async def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
         """Writes a change to disk, in one transaction with other waiting changes, and returns once it is durable.
 
-        After such a transaction fails, every later `write` fails too, because it is unknown which
-        changes belong together. Raises as `run` does.
+        After such a transaction fails, every later `write` fails too, because it is unknown which changes belong
+        together. Raises the same errors as `run`.
         """
         self._changes.append(change)
         self._asked = number = self._asked + 1
         await self._do(lambda: self._write_all(number))
 
     async def erase(self) -> None:
-        """Removes deleted data from the log, where they could otherwise still be read, and gives the
-        room that they took in the file back to the disk, unless it is shared. Raises as `run` does.
+        """Removes deleted data from the log, where it could still be read, and returns its space to the disk unless the
+        file is shared. Raises the same errors as `run`.
         """
         await self._do(self._truncate_log)
 
@@ -132,7 +131,7 @@ class SqliteFile:
         executor, self._executor = self._executor, None
         if executor is not None:
             closing = executor.submit(self._close)
-            executor.shutdown(wait=False)  # nothing comes after it, and the thread ends by itself
+            executor.shutdown(wait=False)  # this was the last work, and the thread ends by itself
             await shielded(asyncio.wrap_future(closing))
 
     async def _do(self, work: Callable[[], T]) -> T:
@@ -148,7 +147,7 @@ class SqliteFile:
     # The methods below run on the thread.
 
     def _open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
-        # SQLite takes its own lock in steps: of two processes that try at once, perhaps neither gets it.
+        # SQLite takes its own lock in steps: if two processes try at once, both may fail.
         if self._lock is not None and (holder := self._lock.take()) is not None:
             raise self._error(f"is in use by another process: wait for that one, or end it ({holder})")
         until = time.monotonic() + (SHARED_WAIT_SECONDS if self._shared else EXCLUSIVE_WAIT_SECONDS)
@@ -156,26 +155,26 @@ class SqliteFile:
             try:
                 return self._connect(prepare)
             except sqlite3.Error as problem:
-                # Two processes that create a shared file at once conflict, and SQLite does not wait then.
+                # SQLite does not wait if two processes create a shared file at once.
                 if not is_in_use(problem) or time.monotonic() >= until:
                     raise
             self._disconnect()
             time.sleep(_POLL_SECONDS)
 
     def _connect(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
-        # A new file gets the right mode. An existing one must not be opened and closed here: that
+        # Creates a new file with the right mode. An existing file must not be opened and closed, which
         # would release this process's locks on it.
         with contextlib.suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
         has_log = self._size_of("-wal") > 0
-        if not has_log and 0 < self._size_of() < LEAST_PAGE_BYTES:  # SQLite takes it for empty, and writes over it
+        if not has_log and 0 < self._size_of() < LEAST_PAGE_BYTES:  # SQLite would treat it as empty and overwrite it
             raise self._error("holds something else: choose another path")
-        # An exclusive file is not waited for here: the caller tries again until its time is up.
+        # Does not wait for an exclusive file here, because the caller retries until its time is up.
         wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
         self._connection = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
         for name, value in (
-            *([] if self._size_of() else [("auto_vacuum", "INCREMENTAL")]),  # it writes into other files
-            # Before the first access, so that the index of the log is kept in memory.
+            *([] if self._size_of() else [("auto_vacuum", "INCREMENTAL")]),  # it would change an existing file
+            # Set before the first access, to keep the index of the log in memory.
             ("locking_mode", "NORMAL" if self._shared else "EXCLUSIVE"),
             ("synchronous", "FULL"),
             ("secure_delete", "ON"),
@@ -183,13 +182,13 @@ class SqliteFile:
         ):
             self._connection.execute(f"PRAGMA {name} = {value}")
         self._transact(self._check)
-        # SQLite reads zeros behind the end. With a log, it has what is missing.
+        # SQLite reads zeros after the end. A log, if there is one, has the missing pages.
         if not has_log and self._size_of() % self._connection.execute("PRAGMA page_size").fetchone()[0]:
             raise damage("it ends within a page")
         return self._transact(prepare)
 
     def _size_of(self, suffix: str = "") -> int:
-        """Returns the bytes of the file, or of one beside it; 0 if there is none."""
+        """Returns the size of the file, or of the file with this suffix; 0 if it does not exist."""
         with contextlib.suppress(FileNotFoundError):
             return Path(f"{self.path}{suffix}").stat().st_size
         return 0
@@ -218,13 +217,13 @@ class SqliteFile:
             result = work(connection)
             connection.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:  # some failures end it by themselves
+            if connection.in_transaction:  # some failures end the transaction
                 connection.execute("ROLLBACK")
             raise
         return result
 
     def _write_all(self, number: int) -> None:
-        if number <= self._written:  # it was written with an earlier one
+        if number <= self._written:  # it was written together with an earlier change
             return
         if self._failure is not None:
             raise self._failure
@@ -246,7 +245,7 @@ class SqliteFile:
         wait_ms = _ERASE_WAIT_MS if self._shared else 0
         self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
         try:
-            if not self._shared:  # a shared one soon needs the pages again
+            if not self._shared:  # a shared file soon needs the pages again
                 self._connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
             (is_busy, *_) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         finally:
@@ -276,10 +275,10 @@ class SqliteFile:
             error = self._error(f"cannot be written: {problem.strerror}")
         except sqlite3.Error as problem:
             error = self.explanation(problem)
-        raise error  # outside the handlers, so that SQLite's error is not its context
+        raise error  # outside the handlers, so that SQLite's error does not become its context
 
     def explanation(self, problem: sqlite3.Error) -> ConfigurationError:
-        """Returns the error to raise for one of SQLite, naming the file and what to do."""
+        """Returns the error to raise for a SQLite error. It names the file and says what to do."""
         code = primary_code(problem)
         if is_in_use(problem):
             return self._error("is in use by another process: wait for that one, or end it")
@@ -304,8 +303,8 @@ class SqliteFile:
 def application_id_of(path: Path) -> int | None:
     """Returns the application id of a SQLite file; None for any other file.
 
-    The file is not opened as a database if its head has the id: that could change what stands
-    beside a stranger's database.
+    The file is not opened as a database if its header has the id, because that could change the log of a foreign
+    database.
     """
     try:
         with path.open("rb") as file:
@@ -315,7 +314,7 @@ def application_id_of(path: Path) -> int | None:
     if not head.startswith(_MAGIC) or len(head) < _HEAD_BYTES:
         return None
     in_head = int.from_bytes(head[-4:], "big")
-    # After a kill the id may stand in the log alone.
+    # After a kill, only the log may have the id.
     if in_head or not Path(f"{os.path.realpath(path)}-wal").is_file():
         return in_head
     address = f"{path.absolute().as_uri()}?mode=rw"
@@ -328,49 +327,49 @@ def application_id_of(path: Path) -> int | None:
 
 
 def remove_files(path: Path) -> None:
-    """Deletes a SQLite file and what SQLite keeps beside it. Raises OSError.
+    """Deletes a SQLite file and its log files. Raises OSError.
 
-    The file itself comes last, so that it is still found if this is interrupted.
+    The file itself is deleted last, so that it is still found after an interruption.
     """
-    whole = os.path.realpath(path)  # beside which SQLite keeps its files
+    whole = os.path.realpath(path)  # SQLite keeps its log files next to the target of a link
     for suffix in _COMPANION_SUFFIXES:
         Path(whole + suffix).unlink(missing_ok=True)
     remove_file(path)
 
 
 def remove_file(path: Path) -> None:
-    """Deletes a file, and the link to it if the path is one, which alone would leave the content. Raises OSError."""
+    """Deletes a file. If the path is a link, deletes the link and its target. Raises OSError."""
     Path(os.path.realpath(path)).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
 
 def other_version(version: int, schema: Schema) -> str:
-    """Returns the end of a message about a file of another version: which one, and what to do."""
+    """Returns the end of a message about a file of a different version: the version and the advice."""
     remedy = schema.remedy if version < schema.version else USE_THAT_VERSION
     formats = f"(its format is {version}, here it is {schema.version})"
     return f"another version of this package {formats}: {remedy}"
 
 
 def damage(what: str) -> sqlite3.DatabaseError:
-    """Returns the error for content that cannot be what was written, like SQLite's for a damaged file."""
+    """Returns the error for content that this package cannot have written, like SQLite's error for a damaged file."""
     problem = sqlite3.DatabaseError(what)
     problem.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return problem
 
 
 def readable(work: Callable[[], T]) -> T:
-    """Returns the result of the work. Raises the error of a damaged file for one in which SQLite
-    quotes bytes that are no text: Python cannot make an error of that.
+    """Returns the result of the work. Raises the error for a damaged file if SQLite's message contains invalid UTF-8,
+    which Python cannot turn into an exception.
     """
     try:
         return work()
     except UnicodeDecodeError:
         pass
-    raise damage("a text in it is not UTF-8")
+    raise damage("it contains a string that is not UTF-8")
 
 
 def is_damage(problem: sqlite3.Error) -> bool:
-    """Returns whether the file is damaged, or none of SQLite's."""
+    """Returns whether the file is damaged or is not a SQLite file."""
     return primary_code(problem) in _NOT_OURS
 
 

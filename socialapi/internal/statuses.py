@@ -1,23 +1,23 @@
-"""What the status of an answer says about whether its request was executed."""
+"""Decides from the status of a response whether its request was executed."""
 
 from typing import Final, Literal
 
 Executed = Literal["no", "unknown", "yes"]
 
 RATE_LIMITED: Final = frozenset({420, 429})
-"""Too many requests. 420 is the older of the two."""
+"""The statuses for too many requests. 420 is the older one."""
 
 NOT_EXECUTED: Final = frozenset({425, 503, 521, 523, 525, 526, 527}) | RATE_LIMITED
-"""The service, or a CDN that did not reach it, refused the request before it was executed."""
+"""The statuses of requests that the service, or a CDN that could not reach it, rejected before execution."""
 
 _ANSWERED_BY_SERVICE: Final = frozenset({501, 505})
-"""The only 5xx after which the same request would be refused again."""
+"""The only 5xx statuses after which the same request would be rejected again."""
 
 
 def executed_after(status: int) -> Executed:
-    """Returns whether a request was executed whose answer has this status, from 300 on.
+    """Returns whether a request whose response has this status, 300 or above, was executed.
 
-    "yes" means that the answer is final: the same request would be answered alike.
+    "yes" means that the response is final: the same request would get the same response.
     """
     if status in NOT_EXECUTED:
         return "no"

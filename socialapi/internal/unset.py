@@ -1,7 +1,7 @@
 """`UNSET`, the value of a parameter that is not sent.
 
-`None` is a value of its own: it clears a field (JSON `null`, or an empty value in a query or form).
-`UNSET` leaves the parameter out of the request.
+`None` is different: it clears a field (JSON `null`, or an empty value in a query or form). `UNSET` omits the parameter
+from the request.
 """
 
 import enum

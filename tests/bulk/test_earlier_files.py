@@ -50,19 +50,19 @@ def content_of(path: Path) -> bytes:
 @pytest.mark.parametrize(
     ("run", "new", "version", "remedy"),
     [
-        (upload, ModelService, 2, "delete the journal with `socialapi jobs forget` and begin anew"),
-        (load_with_journal, ModelCatalog, 2, "delete the journal with `socialapi jobs forget` and begin anew"),
+        (upload, ModelService, 2, "delete the journal with `socialapi jobs forget` and start again"),
+        (load_with_journal, ModelCatalog, 2, "delete the journal with `socialapi jobs forget` and start again"),
         (
             synced,
             ModelService,
             3,
-            "sync with that version, or delete the snapshot and sync anew: everybody is added again then",
+            "sync with that version, or delete the snapshot and sync again: everyone is then added again",
         ),
         (
             load,
             ModelCatalog,
             2,
-            "load with that version, or delete the file and load anew: every product is put again then",
+            "load with that version, or delete the file and load again: all products are then sent again",
         ),
     ],
     ids=["upload", "load with a journal", "sync", "load with digests"],

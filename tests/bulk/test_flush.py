@@ -385,7 +385,7 @@ async def test_rows_of_a_queue_reach_the_emulator_one_by_one(job: str, tmp_path:
             start: Any = client.catalog("7pc01").products.upsert
         elif job == "audience":
             start = account.custom_audience("1nmth").upload
-            with pytest.raises(InvalidInput, match="flush_after_seconds is not for a sync"):
+            with pytest.raises(InvalidInput, match="flush_after_seconds does not apply to a sync"):
                 await account.custom_audience("1nmth").sync([], snapshot=tmp_path / "s", flush_after_seconds=1)  # type: ignore[call-arg]
         else:
             start = account.do_not_reach_list("7b2f1").upload

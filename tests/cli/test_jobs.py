@@ -267,7 +267,7 @@ def test_what_is_no_journal_is_refused_and_left_alone(
     more = ["--yes"] if command == "forget" else []
     assert jobs(command, other, *more) == 2
     assert printed.readouterr().err == (
-        f"socialapi: {other} is no journal of a job, or one of another version of this package\n"
+        f"socialapi: {other} is not a journal, or was written by another version of this package\n"
     )
     assert jobs(command, text, *more) == 2
     assert "is damaged, or was never one" in printed.readouterr().err
@@ -397,7 +397,7 @@ async def test_a_journal_that_ends_in_its_head_is_still_known_for_one(tmp_path: 
     assert erase(journal, "journal")
     assert not is_there(journal)
     write(journal, content[:60])
-    with pytest.raises(ConfigurationError, match="is no journal of a job"):
+    with pytest.raises(ConfigurationError, match="is not a journal"):
         erase(journal, "journal")
     assert bytes_of(journal) == content[:60]
 

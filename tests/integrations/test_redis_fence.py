@@ -133,7 +133,7 @@ async def test_an_attempt_that_redis_has_forgotten_stops(clock: VirtualClock) ->
         held = RedisFence(imitation(server), CONFIG, job="crm", run="monday", part=0, attempt=0, clock=clock)
         await held.take()
         await imitation(server).flushall()
-        with pytest.raises(Superseded, match="Redis does not know this attempt any more"):
+        with pytest.raises(Superseded, match="Redis no longer knows this attempt"):
             await held.check()
 
 
@@ -150,7 +150,7 @@ async def test_a_redis_that_does_not_answer_is_waited_for_as_long_as_a_job_may_s
 async def test_a_redis_that_refuses_access_is_not_asked_again(clock: VirtualClock) -> None:
     held = RedisFence(imitation(), CONFIG, job="crm", run="monday", part=0, attempt=0, clock=clock)
     refusing = mock.AsyncMock(side_effect=redis.AuthenticationError("invalid password"))
-    with mock.patch.object(held, "_script", refusing), pytest.raises(ConfigurationError, match="refuses access"):
+    with mock.patch.object(held, "_script", refusing), pytest.raises(ConfigurationError, match="denies access"):
         await held.take()
     assert refusing.await_count == 1
 

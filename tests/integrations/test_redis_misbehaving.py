@@ -72,7 +72,7 @@ def free_port() -> int:
         (["--cluster-enabled", "yes"], 1, IS_CLUSTER),
         (["--sentinel"], 0, "does not know the command EVALSHA: it is a Sentinel"),
         (["--rename-command", "EVALSHA", ""], 0, "does not know the command EVALSHA"),
-        (["--databases", "1"], 7, "does not have the database in its address"),
+        (["--databases", "1"], 7, "does not have the database in its URL"),
     ],
     ids=["replica", "cluster", "database of a cluster", "sentinel", "scripts renamed", "database"],
 )
@@ -103,9 +103,9 @@ async def test_a_user_who_lacks_a_right_is_refused_at_once(running: RedisServer,
     async with redis.asyncio.Redis.from_url(running.url) as asking:
         await asking.script_flush()
         await set_user(asking, f"some reset on >pw ~* +@all {rules}")
-    with pytest.raises(ConfigurationError, match="the Redis server that keeps the rate limits refuses access"):
+    with pytest.raises(ConfigurationError, match="the Redis server that keeps the rate limits denies access"):
         await ask(running.url.replace("unix://", "unix://some:pw@"))
-    with pytest.raises(ConfigurationError, match="refuses access: AuthenticationError"):
+    with pytest.raises(ConfigurationError, match="denies access: AuthenticationError"):
         await ask(running.url.replace("unix://", "unix://some:wrong@"))
 
 
@@ -128,11 +128,11 @@ async def test_what_is_wrong_with_tls_is_said_at_once(tmp_path: Path, monkeypatc
             await ask(f"rediss://127.0.0.1:{port}")
         with pytest.raises(ConfigurationError, match=r"not trusted .*not valid for 'localhost'"):
             await ask(f"rediss://localhost:{port}{trusts}")
-        with pytest.raises(ConfigurationError, match="speaks TLS: its address begins with rediss://"):
+        with pytest.raises(ConfigurationError, match="uses TLS: its URL must begin with rediss://"):
             await ask(f"redis://127.0.0.1:{port}")
         await ask(f"rediss://127.0.0.1:{port}{trusts}")
     plain = free_port()
-    says = "does not speak TLS: its address begins with redis://"
+    says = "does not use TLS: its URL must begin with redis://"
     monkeypatch.setattr(redis_server, "REPLY_SECONDS", 60.0)  # it would say nothing for so long
     with own_redis("--port", str(plain)), pytest.raises(ConfigurationError, match=says):
         async with asyncio.timeout(30.0):
@@ -214,7 +214,7 @@ async def test_a_server_that_evicts_all_it_is_told_does_not_answer_and_is_said_t
     with own_redis("--maxmemory", "100kb", "--maxmemory-policy", "allkeys-lru") as server:
         async with RedisPacer(server.url) as pacer:
             (await pacer.acquire("k", LIMIT, bulk=True, max_wait_seconds=1.0)).replied(None)
-            with pytest.raises(redis_server.RedisLost, match=f"it loses what it keeps: {says}"):
+            with pytest.raises(redis_server.RedisLost, match=f"it loses data: {says}"):
                 await pacer.acquire("k", LIMIT, bulk=True, max_wait_seconds=0.3)
         with pytest.raises(redis_server.RedisLost, match=f"OutOfMemoryError: {says}"):
             await store_token(server.url)

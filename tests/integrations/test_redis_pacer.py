@@ -325,7 +325,7 @@ async def test_a_redis_that_loses_the_window_at_every_call_is_one_that_does_not_
     faults = Faults()
     config = Config(redis_fallback_share=redis_fallback_share, interactive_reserve=0.0)
     pacer = shop.process(config, faults=faults)
-    monkeypatch.setattr(redis_window, "MAX_TOLD_AT_ONCE", 10)
+    monkeypatch.setattr(redis_window, "MAX_REPORTED_AT_ONCE", 10)
     limit = RateLimit("x", 60, 60.0)
     await send(pacer, 50, limit)
 
@@ -356,9 +356,9 @@ async def test_a_redis_that_loses_the_window_at_every_call_is_one_that_does_not_
             calls += [asyncio.ensure_future(call(bulk=bulk)) for bulk in (False, True) * 3]
             await shop.clock.sleep(15.0)
         window = pacer._windows["k"]
-        kept.append(len(window._untold) + len(window._answered) + len(window._flying))
+        kept.append(len(window._unreported) + len(window._answered) + len(window._flying))
     await asyncio.gather(*calls)
-    says = "did not answer for N s (it loses what it keeps: set its maxmemory-policy to noeviction"
+    says = "did not answer for N s (it loses data: set its maxmemory-policy to noeviction"
     assert all(says in each for each in refusals)
     assert refusals
     assert max(waits) <= 93.0  # `max_elapsed_seconds` and a pause
@@ -684,7 +684,7 @@ def test_a_failure_says_what_the_system_says_of_it(
 
 @pytest.mark.parametrize("given", [7, redis.Redis(), None])
 def test_anything_but_an_address_or_an_asynchronous_connection_is_refused(given: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"must be an address or a redis\.asyncio\.Redis, not"):
+    with pytest.raises(ConfigurationError, match=r"must be a URL or a redis\.asyncio\.Redis, not"):
         RedisPacer(given)
 
 
@@ -696,7 +696,7 @@ def test_anything_but_an_address_or_an_asynchronous_connection_is_refused(given:
     ],
 )
 def test_an_address_of_another_form_is_refused_and_not_shown(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="must be of the form redis://host:port/0") as caught:
+    with pytest.raises(ConfigurationError, match="must have the form redis://host:port/0") as caught:
         RedisPacer(url)
     assert "secret" not in repr(caught.value)
     assert caught.value.__context__ is None

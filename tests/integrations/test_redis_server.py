@@ -161,7 +161,7 @@ async def test_a_server_that_needs_a_password_refuses_without_a_wait(running: Re
         await asking.config_set("requirepass", "secret")
     try:
         async with RedisPacer(running.url) as pacer:
-            with pytest.raises(ConfigurationError, match="the Redis server that keeps the rate limits refuses access"):
+            with pytest.raises(ConfigurationError, match="the Redis server that keeps the rate limits denies access"):
                 await pacer.acquire("p", LIMIT, bulk=False, max_wait_seconds=10.0)
         async with RedisPacer(running.url.replace("unix://", "unix://:secret@")) as pacer:
             (await pacer.acquire("p", LIMIT, bulk=False, max_wait_seconds=10.0)).unsent()
@@ -173,11 +173,11 @@ async def test_a_server_that_needs_a_password_refuses_without_a_wait(running: Re
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ("Protocol error: unauthenticated multibulk length", "refuses access"),
-        ("Protocol error: unauthenticated bulk length", "refuses access"),
+        ("Protocol error: unauthenticated multibulk length", "denies access"),
+        ("Protocol error: unauthenticated bulk length", "denies access"),
         ("MOVED 3999 127.0.0.1:6381", "belongs to a Redis cluster"),
         ("Error running script: @user_script:57: -READONLY You can't write", "is a read-only replica"),
-        ("ACL failure in script: User x has no permissions", "refuses access"),
+        ("ACL failure in script: User x has no permissions", "denies access"),
         ("Protocol error: too big mbulk count string", None),
         ("LOADING Redis is loading the dataset in memory", None),
         ("MISCONF Redis is configured to save RDB snapshots", None),

@@ -95,7 +95,7 @@ async def test_clients_of_several_processes_fetch_one_app_only_token(server: fak
     ("problem", "kind", "says"),
     [
         (ConnectionLost("secret"), TransportError, "the Redis server that keeps the tokens did not answer"),
-        (AuthenticationError("secret"), ConfigurationError, "keeps the tokens refuses access: AuthenticationError"),
+        (AuthenticationError("secret"), ConfigurationError, "keeps the tokens denies access: AuthenticationError"),
     ],
 )
 async def test_a_redis_that_fails_is_named_and_no_token_is_shown(

@@ -71,8 +71,8 @@ def test_the_ids_of_products_must_not_repeat_unless_they_were_reduced() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({}, "one of the options audience and do_not_reach_list (each with account) or catalog"),
-        (AUDIENCE | CATALOG, "one of the options audience and do_not_reach_list (each with account) or catalog"),
+        ({}, "one of the options audience, do_not_reach_list (both with account) or catalog"),
+        (AUDIENCE | CATALOG, "one of the options audience, do_not_reach_list (both with account) or catalog"),
         ({"audience": "4f2a"}, "the option account is missing"),
         (AUDIENCE | {"path": "x"}, "there is no option path for a custom audience"),
         (AUDIENCE | {"packng": "single"}, "did you mean packing in place of packng?"),
@@ -90,8 +90,8 @@ def test_the_ids_of_products_must_not_repeat_unless_they_were_reduced() -> None:
         (AUDIENCE | {"dry_run": "1"}, "dry_run must be true or false"),
         (AUDIENCE | {"report": "dbfs:/reports"}, "the option report must be the path of a folder"),
         (AUDIENCE | {"rejects": "s3://bucket/rejects"}, "the option rejects must be the path of a folder"),
-        (AUDIENCE | {"redis_url": "redis://:hush@cache.example/0"}, "redis_url holds a password"),
-        (AUDIENCE | {"redis_url": "unix:///run/redis?password=hush"}, "redis_url holds a password"),
+        (AUDIENCE | {"redis_url": "redis://:hush@cache.example/0"}, "redis_url contains credentials"),
+        (AUDIENCE | {"redis_url": "unix:///run/redis?password=hush"}, "redis_url contains credentials"),
         (AUDIENCE | {"column.mail": "phone"}, "is not a kind of identifier accepted here"),
         (AUDIENCE | {"order_by": "changed"}, "reduce the DataFrame first, with latest_per_identifier"),
     ],

@@ -175,7 +175,7 @@ def test_rows_that_cannot_be_read_fail_the_task_and_are_not_quoted(emulator: Ser
 def test_a_task_stops_when_too_many_of_its_first_rows_are_rejected(emulator: Service) -> None:
     few = aimed(emulator, max_reject_share=0.1)
     assert write_partition(few, Attempt(0, 0, 1), iter([people(*["nobody"] * 100)])).counts["rejected"] == 100
-    with pytest.raises(BulkError, match=r"rows were rejected, and 10\.0% may be \(max_reject_share\)"):
+    with pytest.raises(BulkError, match=r"rows were rejected, more than the limit of 10\.0% \(max_reject_share\)"):
         write_partition(few, Attempt(0, 0, 1), iter([people(*["nobody"] * 20_000)]))
 
 
@@ -244,7 +244,7 @@ def test_a_failed_write_says_which_partitions_have_failed_and_what_to_do(
     assert (told["state"], told["failed_partitions"], told["read"]) == ("failed", [1, 3], 20)
     said = capsys.readouterr().err
     assert "failed: partitions 1, 3 have not finished" in said
-    assert "write the whole DataFrame again" in said
+    assert "write the complete DataFrame again" in said
 
 
 def test_of_many_failed_partitions_the_first_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,7 +258,7 @@ def test_too_many_rejected_rows_fail_the_write_by_the_counts_of_all_partitions(
     settings = attrs.evolve(SETTINGS, report=str(tmp_path), max_reject_share=0.05)
     finish(settings, [part(0, 1, 20, 2), part(1, 2, 20)])
     parts = [part(0, 1, 20, 2), part(1, 2, 10)]
-    with pytest.raises(InvalidInput, match=r"2 of 30 rows were rejected, and 5\.0% may be"):
+    with pytest.raises(InvalidInput, match=r"2 of 30 rows were rejected, more than the limit of 5\.0%"):
         finish(settings, parts)
     give_up(settings, parts)
-    assert summary(tmp_path)["why"] == "2 of 30 rows were rejected, and 5.0% may be (max_reject_share)"
+    assert summary(tmp_path)["why"] == "2 of 30 rows were rejected, more than the limit of 5.0% (max_reject_share)"

@@ -115,7 +115,7 @@ def test_who_has_the_lock_is_told_to_everybody_else(tmp_path: Path, holder: subp
     refused = FileLock(tmp_path / "file").take()
     assert refused is not None
     assert refused.process_id == holder.pid
-    assert re.fullmatch(rf"process {holder.pid} has it since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(refused))
+    assert re.fullmatch(rf"held by process {holder.pid} since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(refused))
     assert (tmp_path / "file.lock").stat().st_mode & 0o777 == 0o600
     assert not (tmp_path / "file").exists()
 
@@ -158,7 +158,7 @@ def test_a_second_task_of_the_same_process_is_refused_as_well(tmp_path: Path) ->
     assert first.take() is None
     refused = second.take()
     assert refused is not None
-    assert str(refused).startswith(f"process {os.getpid()}, which is this one, has it since ")
+    assert str(refused).startswith(f"held by this process, {os.getpid()}, since ")
     second.release()  # which it does not have
     assert FileLock(tmp_path / "file").take() is not None
     first.release()
@@ -206,14 +206,14 @@ def test_a_holder_that_cannot_be_read_is_not_known(tmp_path: Path, note: bytes) 
     refused = FileLock(tmp_path / "file").take()
     lock.release()
     assert refused == Holder()
-    assert str(refused) == "which one is not known"
+    assert str(refused) == "holder unknown"
 
 
 @pytest.mark.parametrize("content", [b"[metadata]\nlock-version = 2\n", b"{}"])
 def test_a_lock_file_of_something_else_is_neither_used_nor_touched(tmp_path: Path, content: bytes) -> None:
     other = tmp_path / "poetry.lock"
     other.write_bytes(content)
-    with pytest.raises(OSError, match=r"the lock file beside it cannot be made: .*poetry\.lock holds something else"):
+    with pytest.raises(OSError, match=r"its lock file cannot be created: .*poetry\.lock holds something else"):
         FileLock(tmp_path / "poetry").take()
     assert other.read_bytes() == content
     assert not is_lock_file(other)
@@ -223,7 +223,7 @@ def test_a_lock_file_of_something_else_is_neither_used_nor_touched(tmp_path: Pat
 
 def test_a_link_in_the_place_of_a_lock_file_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "file.lock").symlink_to(tmp_path / "victim")
-    with pytest.raises(OSError, match="the lock file beside it cannot be made"):
+    with pytest.raises(OSError, match="its lock file cannot be created"):
         FileLock(tmp_path / "file").take()
     assert not (tmp_path / "victim").exists()
 
@@ -267,6 +267,6 @@ def test_of_two_processes_that_open_a_file_at_the_same_instant_exactly_one_gets_
         (winner,) = [pid for pid, answer in answers.items() if answer == "got it"]
         (refusal,) = [answer for answer in answers.values() if answer != "got it"]
         assert "is in use by another " in refusal
-        assert f"(process {winner} has it since " in refusal
+        assert f"(held by process {winner} since " in refusal
     for process in pair:
         end(process)

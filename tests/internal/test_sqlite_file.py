@@ -110,7 +110,7 @@ async def test_who_has_the_file_is_told_and_somebody_who_looks_into_it_is_waited
 ) -> None:
     await database.open(names)
     second = SqliteFile(database.path, SCHEMA, purpose="journal")
-    with pytest.raises(ConfigurationError, match=rf"\(process {os.getpid()}, which is this one, has it since .*Z\)$"):
+    with pytest.raises(ConfigurationError, match=rf"\(held by this process, {os.getpid()}, since .*Z\)$"):
         await second.open(names)
     await database.aclose()
     looking = sqlite3.connect(database.path, isolation_level=None, check_same_thread=False)

@@ -70,7 +70,7 @@ async def test_send_takes_two_kinds_and_no_time_of_effect(
     with pytest.raises(InvalidInput) as caught:
         await resource.send([Operation.update([AudienceUser(handle="jane", email="j@example.com")], effective_at=now)])
     assert [(rule.path, rule.reason) for rule in caught.value.broken_rules] == [
-        ("[0].params.users[0].handle[0]", "is of a kind that is not accepted here"),
+        ("[0].params.users[0].handle[0]", "is a kind of identifier that is not accepted here"),
         ("[0].params.effective_at", "is not a field of this object"),
     ]
     assert not socialapi_emulator.requests
@@ -92,7 +92,7 @@ async def test_other_kinds_are_warnings_beside_these_two_and_rejects_alone(
 ) -> None:
     users = [AudienceUser(email="a@example.com", handle="a"), AudienceUser(handle="b")]
     report = await resource.upload(users)
-    taken = "is of a kind that is not accepted here"
+    taken = "is a kind of identifier that is not accepted here"
     assert [(issue.row, issue.field, issue.reason) for issue in report.warning_details] == [(1, "handle", taken)]
     assert [(issue.row, issue.field, issue.reason) for issue in report.rejects] == [(2, "handle", taken)]
     assert members(socialapi_emulator) == {("email", digest("a@example.com"))}

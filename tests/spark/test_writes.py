@@ -92,7 +92,7 @@ def test_without_redis_a_second_attempt_is_refused_and_the_report_says_which_par
     told = summary(folder)
     assert told["state"] == "failed"
     assert 0 in told["failed_partitions"]
-    assert re.search(r"partitions .*0.* have not finished.*write the whole DataFrame again", told["why"])
+    assert re.search(r"partitions .*0.* have not finished.*write the complete DataFrame again", told["why"])
 
 
 def test_without_redis_a_write_whose_tasks_all_succeed_is_fine(spark: Any, emulator: Service) -> None:

@@ -469,13 +469,13 @@ def test_a_class_that_does_more_than_to_fill_its_slots_is_read_by_python() -> No
 
 def test_a_reader_refuses_what_it_cannot_make_objects_of() -> None:
     slot = Holder.__dict__["a"]
-    with pytest.raises(SystemError, match="makes its objects itself"):
+    with pytest.raises(SystemError, match="creates its objects itself"):
         native_reader(tuple, slot).read({})
     with pytest.raises(SystemError, match="plan of a class is wrong"):
         native_reader(3, slot).read({})
-    with pytest.raises(SystemError, match="read by an ObjectReader"):
+    with pytest.raises(SystemError, match="must be an ObjectReader"):
         native_reader(Holder, slot, nested=3).read({})
-    with pytest.raises(SystemError, match="a name is a str"):
+    with pytest.raises(SystemError, match="a name must be a str"):
         native_reader(Holder, slot, name=3).read({})
     with pytest.raises(TypeError, match="expected a list, not tuple"):
         native_reader(Holder, slot).replace_each(())

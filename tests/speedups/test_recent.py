@@ -163,7 +163,7 @@ except TypeError as problem:
     print(problem)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "hashlib.sha256 gives no digest of 32 bytes\n"
+    assert done.stdout == "hashlib.sha256 did not return 32 bytes\n"
 
 
 def table_of(count: int) -> Any:
@@ -301,14 +301,14 @@ def test_nothing_is_leaked() -> None:
 @pytest.mark.parametrize(
     ("method", "arguments", "reason"),
     [
-        ("put", (1, None), "an identifier is a str, not int"),
+        ("put", (1, None), "an identifier must be a str, not int"),
         ("put", ("a",), "put"),
-        ("get", (b"a",), "an identifier is a str, not bytes"),
-        ("put_column", (["a", None], None), "an identifier is a str, not NoneType"),
-        ("put_column", (1, None), "a column is a sequence"),
-        ("get_column", (["a", 1],), "an identifier is a str, not int"),
-        ("get_column", (1,), "a column is a sequence"),
-        ("repeated", ((["a"],), ("a table",)), "the others are IdentifierTables"),
+        ("get", (b"a",), "an identifier must be a str, not bytes"),
+        ("put_column", (["a", None], None), "an identifier must be a str, not NoneType"),
+        ("put_column", (1, None), "a column must be a sequence"),
+        ("get_column", (["a", 1],), "an identifier must be a str, not int"),
+        ("get_column", (1,), "a column must be a sequence"),
+        ("repeated", ((["a"],), ("a table",)), "the others must be IdentifierTables"),
         ("repeated", ([["a"]], ()), "tuple"),
         ("take_over", (NATIVE and NATIVE.IdentifierTable(), [1]), "set"),
         ("take_over", ({}, set()), "IdentifierTable"),

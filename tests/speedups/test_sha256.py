@@ -88,9 +88,9 @@ def test_any_bytes_have_their_digest(portable: bool, first: bytes, second: bytes
 @PORTABLE
 @pytest.mark.parametrize("message", [b"x" * (MOST + 1), "x", None])
 def test_what_is_no_short_message_is_refused(portable: bool, message: object) -> None:
-    with pytest.raises(ValueError, match="at most"):
+    with pytest.raises(ValueError, match="too long"):
         NATIVE.sha256_pair(message, b"", portable)
-    with pytest.raises(ValueError, match="at most"):
+    with pytest.raises(ValueError, match="too long"):
         NATIVE.sha256_pair(b"", message, portable)
 
 

@@ -262,7 +262,7 @@ scratch files of a sync
     bulk/sync/buckets.py BucketFile.__init__ _gathered
     bulk/sync/buckets.py BucketFile.__init__ _regions
     bulk/sync/buckets.py ScratchFile._at read
-    bulk/sync/buckets.py _Gathered different
+    bulk/sync/buckets.py _Gathered distinct_expiries
     bulk/sync/buckets.py _Gathered packed
     bulk/sync/members.py _divided read
     bulk/sync/members.py buckets_of read
@@ -335,8 +335,8 @@ what a server behind the address of Redis is, when it first fails
     integrations/redis_server.py _reply_to_ping timeout
 between questions to a Redis that fails
     integrations/redis_fence.py RedisFence._answer sleep
-    integrations/redis_window.py SharedWindow._outlast wait_for_event
-answers that Redis is still to be told of, for each limit
+    integrations/redis_window.py SharedWindow._back_off wait_for_event
+responses to be reported to Redis, for each limit
     integrations/redis_window.py SharedWindow.__init__ deque
     integrations/redis_window.py SharedWindow._question deque
     integrations/redis_window.py SharedWindow._serve_once deque
@@ -366,7 +366,7 @@ the start of an emulator in the background
     cli/emulator.py _ready_line wait_for
     cli/emulator.py _ready_line_within readline
     cli/emulator.py _ready_line_within wait
-an emulator that is told of a webhook target
+an emulator that learns a webhook target
     cli/emulator.py target read
 the upload that the demo kills, until it is halfway
     cli/demo.py _kill_upload sleep

@@ -22,7 +22,7 @@ PACKINGS: Final[tuple[Packing, ...]] = ("single", "packed")
 BRACKETS: Final = 2
 COMMA: Final = 1
 PART_BYTES: Final = 131_072
-"""The number of bytes of a body that are encoded at once, before other tasks can run."""
+"""The number of bytes of a body that are encoded before other tasks can run."""
 SMALL_BYTES: Final = 4_096
 
 
@@ -30,8 +30,8 @@ SMALL_BYTES: Final = 4_096
 class Batch:
     """Rows for one request, in the order of the input.
 
-    `after` are earlier batches with another operation on an identifier of this batch, which is sent only once they
-    are settled. Fields that may contain identifiers are not in the repr.
+    `after` are earlier batches with a different operation on one of the identifiers. This batch is sent once they are
+    settled. Fields that may contain identifiers are not in the repr.
     """
 
     number: int = 0
@@ -44,7 +44,7 @@ class Batch:
     duplicates: int = 0
     """The number of duplicates found while this batch was open."""
     refused: dict[Identifier, list[tuple[int, RowIssue | None]]] = attrs.field(factory=dict, repr=False)
-    """For each identifier of a refused row, the rows with this identifier, each with the reason if it was refused."""
+    """Maps each identifier of a refused row to the rows with this identifier, and the reason for each refused one."""
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Whether the batch was settled without an outcome for every row, because the job stops."""
@@ -87,7 +87,7 @@ Carriers = tuple[Batch | None, ...]
 
 
 class _Frame(NamedTuple):
-    """The JSON text around the users of an operation, and its length."""
+    """The JSON around the users of an operation, and its length."""
 
     before: str
     behind: str
@@ -126,7 +126,7 @@ class Packer:
         return BRACKETS + self._frame(block.action).size + len(block.users[index]) <= self._max_bytes
 
     def add(self, batch: Batch, block: RowBlock) -> int:
-        """Adds the first rows of the block to the batch, as many as fit. Returns how many were added."""
+        """Adds as many of the block's first rows to the batch as fit. Returns how many were added."""
         frame, single = self._frame(block.action).size, self._packing == "single"
         if single:
             most = min(len(block), self._max_operations - batch.row_count)
@@ -136,7 +136,7 @@ class Packer:
             frame = 0 if joins else frame
         if not most:
             return 0
-        # Every row except the first of the request has a comma before it, and every operation has a frame around it.
+        # Every row except the first in the request needs a comma, and every operation needs a frame.
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
         count, added = block.users.fitting(most, each, min(room, sys.maxsize))

@@ -24,7 +24,7 @@ NOT_UNDERSTOOD: Final = "?"
 SEPARATOR: Final = ":::"
 """The separator that Google Contacts puts between several addresses or numbers."""
 MAX_TEXTS_PER_CELL: Final = 100
-"""The most addresses or numbers in a list, or into which the text of a cell is split."""
+"""The most addresses or numbers in a list or in a cell that is split."""
 TOO_MANY_TEXTS: Final = f"is a list of more than {MAX_TEXTS_PER_CELL} values"
 SEVERAL_ADDRESSES: Final = re.compile(r"additional[ _]email[ _]addresses|hs_additional_emails", re.IGNORECASE).fullmatch
 """Matches the name of the column in which HubSpot lists several addresses, separated by semicolons."""
@@ -36,11 +36,10 @@ _WHOLE_NUMBERS: Final = frozenset({int, type(None)})
 class UserRow:
     """A row of a block, before it is normalised.
 
-    `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples, where
-    `field` is the column name in the input. `countries` has the country for the phone numbers of
-    each field. The three overrides are None if the row has none. `problem` is a (field, reason)
-    pair if the row could not be read. `unusable` has a (field, reason) pair for each value that is
-    not text.
+    `number` counts data rows from 1. `identifiers` are (field, kind, raw value) triples, where `field` is the column
+    name in the input. `countries` has the country for the phone numbers of each field. The three overrides are None if
+    the row has none. `problem` is a (field, reason) pair if the row could not be read. `unusable` has a (field, reason)
+    pair for each value that is not a string.
     """
 
     number: int
@@ -80,8 +79,8 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
 
 
 def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str, str]]:
-    """Yields the texts of a cell as `texts_of` does, and splits a cell with several addresses or numbers."""
-    # Thousands of texts in a cell would each be normalised on the event loop.
+    """Yields the strings in a cell, like `texts_of`, and splits a string with several addresses or numbers."""
+    # Normalising thousands of strings from one cell would block the event loop.
     if isinstance(cell, list | tuple) and len(cell) > MAX_TEXTS_PER_CELL:
         yield "", TOO_MANY_TEXTS
         return
@@ -94,16 +93,16 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
 
 
 def count_texts(cell: Any) -> int:
-    """Returns how many texts a cell has, at least 1."""
+    """Returns the number of strings in a cell, at least 1."""
     if isinstance(cell, list | tuple) and len(cell) <= MAX_TEXTS_PER_CELL:
         return sum(map(count_texts, cell)) or 1
     return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 1
 
 
 def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
-    """Returns the name of the column with the country for a row's phone number in the column `phone`, and the text of
-    its cell. Among several columns, prefers the first in the order of `countries_for` that has a known country, or
-    else the first that is not empty. Both results are empty if no column has a text.
+    """Returns the name of the country column that applies to a row's phone number in the column `phone`, and the
+    country in its cell. Of several columns, in the order of `countries_for`, uses the first with a known country, or
+    else the first with any value. Both results are empty if all columns are empty.
     """
     found = ("", "")
     for column, name in countries_for(phone, block.layout.countries):
@@ -117,7 +116,7 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
 
 
 def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
-    """Returns for each row what `country_of` finds for `phone`; nothing without country columns of texts only."""
+    """Returns the country of each row's number; empty if a country column has values other than strings."""
     columns = [block.columns[column] for column, _ in block.layout.countries]
     if not all(_TEXTS.issuperset(map(type, column)) for column in columns):
         return ()
@@ -139,7 +138,7 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """Returns the text of each cell, empty without a value, and the indexes of cells without exactly one text."""
+    """Returns the string in each cell, empty without a value, and the indexes of cells with anything but one string."""
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
         return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()
@@ -168,7 +167,7 @@ def _time(value: Any) -> When:
 
 
 def _text(value: Any) -> str | None:
-    """Returns the text of an override, or None. Another type becomes `NOT_UNDERSTOOD`, which is rejected later."""
+    """Returns the override, or None if it is empty. Other types become `NOT_UNDERSTOOD`, which is rejected later."""
     if isinstance(value, str):
         return value.strip() or None
     return None if is_missing(value) else NOT_UNDERSTOOD

@@ -35,8 +35,8 @@ _NEVER: Final = INVISIBLE + SURROGATES + "\ufffd"
 
 _WIDE_PUNCTUATION: Final = "\u3001\u3002\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1c\uff1e"
 
-# Possessive quantifiers avoid backtracking, so that long or unusual texts are searched only once. An apostrophe at the
-# start is excluded, because spreadsheets put one before a cell to keep it as text.
+# Possessive quantifiers avoid backtracking, so long or unusual strings are searched only once. A leading apostrophe is
+# excluded, because spreadsheets put one before a cell to keep it as text.
 _LOCAL: Final = rf'(?:(?!\'|[\'`=.]*[{TYPOGRAPHIC_QUOTES}])[^@,<>"()\[\]:;\\{_NEVER}]++|"[^@<>"\\{_NEVER}]++")'
 _LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUATION}{_NEVER}]++"
 EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
@@ -55,20 +55,19 @@ _OTHER_DIGESTS: Final[Mapping[int, str]] = {
     **{digits: f"{digits} hexadecimal digits" for digits in (*range(60, 64), *range(65, 69))},
     **dict(zip((32, 40, 56, 96, 128), ("MD5", "SHA-1", "SHA-224", "SHA-384", "SHA-512"), strict=True)),
 }
-"""Describes a text by its number of hexadecimal digits: another kind of digest, or one with missing or extra digits."""
+"""Names other kinds of digests, and damaged SHA-256 digests, by their number of hexadecimal digits."""
 _OTHERS_IN_BASE64: Final = (24, 28)
 DIGEST_LENGTHS: Final = frozenset((*_OTHER_DIGESTS, DIGEST_DIGITS, *_BASE64_CHARACTERS))
-"""The lengths of texts that are SHA-256 digests or look like digests of another kind."""
+"""The lengths of strings that are SHA-256 digests or look like digests of another kind."""
 
 
 def is_email(text: str) -> bool:
-    """Returns whether a text in lower case is a plausible e-mail address."""
+    """Returns whether a lower-case string is a plausible e-mail address."""
     return compiled(EMAIL).fullmatch(text) is not None
 
 
 def digest_in(text: str) -> str:
-    r"""Returns the SHA-256 digest in a text, in lower-case hexadecimal digits; an empty text if the text is not a
-    digest.
+    r"""Returns the SHA-256 digest in a string, in lower-case hexadecimal digits; an empty string if there is none.
 
     Databases write a digest as 64 hexadecimal digits, optionally after `\x` or `0x` or as `X'…'`, or as 32 bytes in
     base64. Some programs encode the hexadecimal digits in base64, or write `sha256:` before the digest.
@@ -78,7 +77,7 @@ def digest_in(text: str) -> str:
     if (found := _hexadecimal(text)) is not None:
         digits = found[1] or found[2]
         return digits.lower() if len(digits) == DIGEST_DIGITS else ""
-    # Other texts may have this length without padding, but nearly every digest has letters of both cases.
+    # Other strings may have this length without padding, but nearly every digest has letters of both cases.
     if len(text) not in _BASE64_CHARACTERS or (text[-1] != "=" and (text.islower() or text.isupper())):
         return ""
     data = _from_base64(text)
@@ -96,7 +95,7 @@ def _from_base64(text: str) -> bytes:
 
 
 def why_no_digest(text: str) -> str | None:
-    """Returns why a text that looks like a digest is not a SHA-256 digest; None for any other text."""
+    """Returns why a string that looks like a digest is not a SHA-256 digest; None for any other string."""
     if len(text) in _OTHERS_IN_BASE64 and text[-1] == "=":
         digits = _from_base64(text).hex()
     else:
@@ -136,17 +135,17 @@ _MARK: Final = rf"[\"`<>@{TYPOGRAPHIC_QUOTES}]"
 
 
 def cleaned_email(text: str) -> Cleaned:
-    """Returns the e-mail address or digest in a trimmed text; the text itself if it does not contain exactly one."""
+    """Returns the e-mail address or digest in a trimmed string; unchanged if it does not contain exactly one."""
     return peeled(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or bool(digest_in(rest)))
 
 
 def is_plain_phone_number(text: str) -> bool:
-    """Returns whether a text consists of digits and the usual separators of phone numbers."""
+    """Returns whether a string consists of digits and the usual separators of phone numbers."""
     return _plain_phone_number(text) is not None
 
 
 def has_marks(text: str) -> bool:
-    """Returns whether a text has characters that never occur in phone numbers, but that phonenumbers would skip."""
+    """Returns whether a string has characters that never occur in phone numbers, but that phonenumbers would skip."""
     return compiled(_MARK).search(text) is not None
 
 
@@ -155,7 +154,7 @@ def _has_debris(text: str) -> bool:
 
 
 def cleaned_phone_number(text: str) -> Cleaned:
-    """Returns the phone number or digest in a trimmed text, without what is around it; unchanged without digits."""
+    """Returns the phone number or digest in a trimmed string; unchanged if it has no digits."""
     if not _has_debris(text):
         return Cleaned(text)
     found = peeled(text, _PHONE_LAYERS, lambda rest: bool(digest_in(rest)) or not _has_debris(rest), keep=True)
@@ -163,7 +162,7 @@ def cleaned_phone_number(text: str) -> Cleaned:
 
 
 def holds_several_emails(text: str) -> bool:
-    """Returns whether a text has more than one e-mail address."""
+    """Returns whether a string has more than one e-mail address."""
     return text.count("@") > 1 and len(text) <= MAX_CHARACTERS and len(list(_find_emails(text.lower()))) > 1
 
 
@@ -209,7 +208,7 @@ def _without_stray_brackets(text: str) -> tuple[str, str]:
 
 
 def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
-    """Returns the text in angle brackets, and a word for what is cut off, if `is_name` accepts the text before."""
+    """Returns the string in angle brackets, and a word for the removed parts, if `is_name` accepts the name."""
     found = compiled(_NAMED).fullmatch(text)
     if found is None or not is_name(found[1], found[2]):
         return text, ""
@@ -221,7 +220,7 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 
 def _is_name_of_email(name: str, inner: str) -> bool:
-    """Returns whether a name has only the address in brackets, as address books repeat it for want of a name."""
+    """Returns whether all addresses in a name equal the one in brackets, as in address books without names."""
     known = cleaned_email(inner).text.lower()
     return all(each[0] == known for each in _find_emails(name.lower()))
 

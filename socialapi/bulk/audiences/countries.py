@@ -93,9 +93,9 @@ VG:British-Virgin-Islands VI:U.S.-Virgin-Islands VN:Vietnam Vietnã Wietnam ベ�
 WS:Samoa XK:Kosovo YE:Yemen YT:Mayotte ZA:South-Africa Südafrika Afrique-du-Sud Sudáfrica África-do-Sul Zuid-Afrika
 Republika-Południowej-Afryki 南アフリカ ZM:Zambia ZW:Zimbabwe
 """
-"""The names of the countries with phone numbers, with a hyphen for each blank. The two-letter code is before the first
-name of a country. Every country has its English name; the sixty most frequent countries also have their names in
-German, French, Spanish, Italian, Portuguese, Dutch, Polish and Japanese.
+"""The names of countries with phone numbers, with hyphens instead of blanks, after the two-letter code of the country.
+Every country has its English name; the sixty most frequent countries also have their names in German, French, Spanish,
+Italian, Portuguese, Dutch, Polish and Japanese.
 """
 
 _OTHER_CODES: Final = {
@@ -111,7 +111,7 @@ _OTHER_CODES: Final = {
     "L": "LU",
     "P": "PT",
 }
-"""Codes that people write although ISO 3166 has others: also those of vehicles, and the Dutch one for the US."""
+"""Codes in common use that differ from ISO 3166, including vehicle codes and the Dutch code for the US."""
 _LINKS: Final = frozenset(
     (
         "and",
@@ -141,10 +141,10 @@ _parts: Final = re.compile(r"[()\[\]/,;:|]+|\s+[-\u2013]\s+").split
 
 
 def region_of(text: str) -> str | None:
-    """Returns the region that a trimmed text means; None if it means no region with phone numbers.
+    """Returns the region that a trimmed string names; None if it names no region with phone numbers.
 
-    The text may be a code of two or three letters from ISO 3166 in any case, the name of a country, a calling code
-    (`49`, `+49`, `0049`), which stands for its main region, or several of these for the same region (`DE - Germany`).
+    The string may be a two- or three-letter ISO 3166 code in any case, the name of a country, a calling code (`49`,
+    `+49`, `0049`), which stands for its main region, or several of these for the same region (`DE - Germany`).
     """
     return _region_of(text.removeprefix("'")) if len(text) <= _MOST_CHARACTERS else None
 

@@ -29,7 +29,7 @@ REMEMBERED: Final = 50_000
 
 @attrs.frozen(eq=False, repr=False)
 class _Placement:
-    """The last operation on an identifier, and the batches that contain it, in the order in which they were made."""
+    """The last operation on an identifier, and the batches that contain the identifier, in order of creation."""
 
     action: Action
     batches: tuple[Batch, ...]
@@ -44,8 +44,8 @@ class _Placement:
 
 @attrs.frozen
 class Repeated(FrozenRecord):
-    """Rows that may repeat earlier ones. `are_duplicates`: exactly these have no new identifier. `are_apart`: the others
-    have only new ones.
+    """Rows that may repeat earlier ones. With `are_duplicates`, exactly these rows have no new identifier. With
+    `are_apart`, all other rows have only new identifiers.
     """
 
     indexes: list[int]
@@ -65,12 +65,10 @@ class RecentIdentifiers:
         self._young = _Window(IdentifierTable)
         self._old = _Window(IdentifierTable)
         self._forgotten = list[_Window]()
-        """Identifiers of unsettled batches that left the window, the latest first. They make no duplicate, but
-        conflicts wait.
-        """
+        """Identifiers of unsettled batches that left the window, the latest first. Only conflicts with them count."""
         self._moved: defaultdict[IdentifierKind, IdentifierTable[tuple[int, Batch]]] = defaultdict(IdentifierTable)
-        """For each identifier that `place_new` has moved into the open batch: the number of the first row with it, and
-        the batch before.
+        """For each identifier that `place_new` has moved into the open batch: the number of the first row with the
+        identifier, and its previous batch.
         """
         self._shared: _Placement | None = None
         self._only: Action | None = None
@@ -104,12 +102,12 @@ class RecentIdentifiers:
             found = set(self._young[kind].repeated((kinds[kind],), (self._old[kind],)))
             known |= found
             left = found.union(gaps) if left is None else left & found.union(gaps)
-            if not left:  # the column with the fewest gaps comes first, and often rules out every row
+            if not left:  # checked first for the column with the fewest gaps, which often rules out every row
                 break
         return Repeated(sorted(left or ()), are_duplicates=True, are_apart=known == left)
 
     def carriers(self, row: Row) -> Carriers | None:
-        """Returns the latest batch with each identifier of a duplicate, which become recent; None for others."""
+        """Returns the latest batch with each identifier of a duplicate, which become recent; None for other rows."""
         found = [self._recent(kind, value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None and each.does(row.action)]
         if len(known) < len(found):
@@ -138,7 +136,7 @@ class RecentIdentifiers:
         return [kept.setdefault(row, row) for row in zip(*columns, strict=True)]
 
     def conflicts(self, row: Row) -> set[Batch]:
-        """Returns the batches, perhaps settled, with another operation on an identifier of the row, which waits."""
+        """Returns the batches, some perhaps settled, that the row must wait for, because their operations differ."""
         conflicts = set[Batch]()
         for kind, value in row.identifiers:
             for known in (self._recent(kind, value), *(window[kind].get(value) for window in self._forgotten)):
@@ -203,7 +201,7 @@ class RecentIdentifiers:
 
 
 def _unsettled(window: _Window) -> _Window:
-    """Returns the identifiers of unsettled batches. They are copied only where they are a part of a table: with
+    """Returns the identifiers of unsettled batches. Reuses a table if all its identifiers are unsettled, because with
     packing, hundreds of thousands are in flight.
     """
     left = _Window(IdentifierTable)
@@ -258,7 +256,7 @@ class WaitingDuplicates:
         await self.settle()
 
     async def settle(self) -> None:
-        """Gives duplicates their outcome, up to the first one whose original row has no outcome."""
+        """Gives duplicates their outcome, up to the first one whose original row still has no outcome."""
         while self._waiting and self.first_unsettled is None:
             duplicates = self._waiting.popleft()
             self._count -= len(duplicates.rows)

@@ -41,10 +41,10 @@ from socialapi.session.session import Session
 
 @attrs.frozen(kw_only=True)
 class Destination(FrozenRecord):
-    """The destination of an upload, and the values that the service accepts there."""
+    """The destination of an upload, and the values that it accepts."""
 
     kind: str
-    """The name in a journal for uploads to this destination."""
+    """The name that journals use for uploads to this destination."""
     target: Target[UploadCounts]
     kinds: tuple[IdentifierKind, ...]
     takes_effective_at: bool
@@ -86,7 +86,7 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
 
 
 def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]:
-    """Returns the settings that change the requests, for a journal. They contain no personal values."""
+    """Returns the settings that affect the requests, for the journal. They contain no personal data."""
     return {
         "normalizer": NORMALIZER_VERSION,
         "operation": str(options.operation),
@@ -149,7 +149,7 @@ class UploadStage(Generic[C]):
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe = run.observe
         if run.journal is not None and run.opened is not None:
-            # Expiries are computed from the first start of the job, because otherwise every body would change.
+            # Expiries are computed from the first start of the job, so that a resumed job sends the same bodies.
             self._prepare = self._prepare_at(run.opened.started_at)
             self._recorder = self._sender.recorder = Recorder(run.journal, run.opened, self._packer)
 
@@ -195,7 +195,7 @@ class UploadStage(Generic[C]):
             self._recorder.check_end(self._positions)
 
     async def aclose(self) -> None:
-        """Releases the recent identifiers, which a circle of references would otherwise keep in memory."""
+        """Releases the recent identifiers, which a reference cycle would otherwise keep in memory."""
         self._recent = RecentIdentifiers()
 
     def report(self, elapsed_seconds: float) -> UploadReport:
@@ -224,10 +224,10 @@ class UploadStage(Generic[C]):
             await self._wait_for(block.compress(_mask(size, found)), list(found.values()))
 
     async def _place_apart(self, block: RowBlock, repeated: Repeated) -> int:
-        """Places the rows of a block of which it is known which are duplicates.
+        """Places the rows of a block whose duplicates are already known.
 
-        Returns the index of the first row that is not placed, because it fits into no request, or because the window
-        may have forgotten its original row.
+        Returns the index of the first row that was not placed, because it is too large for a request, or because the
+        window may have dropped its original row.
         """
         duplicates = repeated.indexes
         is_new = _mask(len(block), duplicates, 0)
@@ -245,7 +245,7 @@ class UploadStage(Generic[C]):
         return len(block)
 
     async def _follow(self, block: RowBlock, duplicates: Sequence[int], done: int, stop: int) -> int:
-        """Adds duplicates from the index `done` to the row `stop` to the waiting ones. Returns the new `done`."""
+        """Makes the duplicates before the row `stop`, from index `done`, wait. Returns the new `done`."""
         some = duplicates[done : bisect_left(duplicates, stop)]
         if some:
             rows = block.compress(_mask(len(block), some))
@@ -311,8 +311,8 @@ class UploadStage(Generic[C]):
                 if recorder is not None:
                     await recorder.take_over(batch)
             elif recorder is not None and self._positions <= recorder.opened.last_batch:
-                # This is a part of a batch that an earlier run may have confirmed. Sending it again would undo later
-                # batches that are confirmed as well.
+                # This may be a part of a batch that an earlier run confirmed. Sending it again could undo later
+                # confirmed batches.
                 self._dispatcher.stop(broken)
         if self._dry_run:
             self._counters.planned(batch.size_bytes)

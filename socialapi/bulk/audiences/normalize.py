@@ -1,10 +1,10 @@
 """Normalises and hashes identifiers.
 
-A normaliser takes the raw text and returns the text to send and a remark. The text to send is the SHA-256 of the
+A normaliser takes the raw value and returns the string to send and a remark. The string to send is the SHA-256 of the
 normalised value in lower-case hexadecimal digits (UTF-8, no salt), or the value itself for `partner_user_id`. It is
 empty for a blank value, which is not an error. The remark, which is usually empty, reports the characters removed
-around an e-mail address or phone number, or that a spreadsheet may have altered an id. A normaliser raises
-`Unusable`, with a reason that never quotes the text, if the text cannot be an identifier of its kind.
+around an e-mail address or phone number, or that a spreadsheet may have altered an id. A normaliser raises `Unusable`,
+with a reason that never quotes the value, if the value cannot be an identifier of its kind.
 
 A SHA-256 digest in any notation (see `digest_in`) is returned in lower-case hexadecimal digits. A placeholder for a
 missing value (see `null_words`) is unusable.
@@ -44,10 +44,10 @@ from socialapi.models.validation import invalid
 from socialapi.reports import LOOKS_LIKE_FLOAT, LOOKS_WRAPPED, MOJIBAKE, NULL_DIGEST, NULL_WORD
 
 NORMALIZER_VERSION: Final = 4
-"""Increased whenever the text sent for any value changes. Journals and snapshots store it."""
+"""Increased whenever the string sent for any value changes. Journals and snapshots store it."""
 
 Normalized = tuple[str, str]
-"""The text to send, and a remark about how the value was changed."""
+"""The string to send, and a remark about how the value was changed."""
 Normalizer = Callable[[str], Normalized]
 
 NOT_UTF8: Final = "is not valid UTF-8"
@@ -63,12 +63,12 @@ LONG_FLOAT: Final = (
 )
 MAX_IDENTIFIER_CHARACTERS: Final = 1_000
 TOO_LONG: Final = f"has more than {MAX_IDENTIFIER_CHARACTERS:,} characters"
-NOT_TAKEN: Final = "is of a kind that is not accepted here"
+NOT_TAKEN: Final = "is a kind of identifier that is not accepted here"
 NOT_HASHED: Final = "is not a SHA-256 digest, but require_hashed=True accepts nothing else"
 
 
 class Unusable(Exception):
-    """Raised for a text that is not an identifier of its kind. `reason` explains why, without quoting the text."""
+    """Raised for a value that is not an identifier of its kind. `reason` explains why, without quoting the value."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -104,14 +104,14 @@ _NO_PROFILES: Final = frozenset(
         *("moments", "trends", "communities", "jobs", "about", "help", "download", "account", "rules"),
     )
 )
-"""Pages of the service whose addresses look like profile addresses."""
+"""Pages of the service whose URLs look like profile URLs."""
 _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
 """Full-width forms of the ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""
 """The region of rows with an unknown country."""
 _REGIONS_KEPT: Final = 256
 _LONGEST_WORD: Final = 15
-"""Longer words contain blanks, and `hash_column` hashes no identifier that contains a blank."""
+"""The longest word without a blank. `hash_column` hashes no identifier that contains a blank."""
 
 _sha256: Final = hashlib.sha256
 
@@ -120,7 +120,7 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 
 @functools.cache
 def add_null_words() -> Sequence[str]:
-    """Makes `hash_column` leave placeholders and their digests to the normalisers. Returns these words and digests."""
+    """Registers placeholders and their digests, which `hash_column` then leaves to the normalisers. Returns both."""
     words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:
@@ -129,7 +129,7 @@ def add_null_words() -> Sequence[str]:
 
 
 def trimmed(text: str) -> str:
-    """Returns the text without blanks at its ends, no-break and zero-width ones and the byte order mark too."""
+    """Removes blanks at both ends, including no-break and zero-width blanks and the byte order mark."""
     text = text.strip()
     return text if text.isascii() else text.strip(_STRAY)
 
@@ -160,7 +160,7 @@ def email(text: str) -> Normalized:
 
 
 def _is_mojibake(text: str) -> bool:
-    """Returns whether a text is UTF-8 that was wrongly decoded as Windows-1252."""
+    """Returns whether a string is UTF-8 that was wrongly decoded as Windows-1252."""
     try:
         return text.encode("cp1252").decode() != text
     except UnicodeError:
@@ -178,7 +178,7 @@ def device_id(text: str) -> Normalized:
 
 
 def handle(text: str) -> Normalized:
-    """Normalises a handle: trims it, removes a leading @ or profile address, and converts it to lower case."""
+    """Normalises a handle: trims it, removes a leading @ or profile URL, and converts it to lower case."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
     if (profile := _profile(text)) is not None and profile[1].lower() not in _NO_PROFILES:
@@ -214,8 +214,8 @@ def phone_number(
     text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
 ) -> Normalized:
     """Normalises a phone number to E.164. `region` (see `phone_numbers.check_region`) applies to numbers without a
-    country code, which must be valid in that region unless `is_region_sure`. `phone_format` decides which numbers
-    have no country code.
+    country code. Unless `is_region_sure`, they must be valid in that region. `phone_format` decides which numbers have
+    no country code.
 
     Removes the characters and words that exports leave around a number if exactly one number is left.
     """
@@ -247,14 +247,14 @@ def phone_number(
 
 
 def partner_user_id(text: str) -> Normalized:
-    """Trims an id of the partner. The id is never hashed or changed otherwise, even if it looks like a digest."""
+    """Trims a partner's id. The id is never hashed or changed otherwise, even if it looks like a digest."""
     if is_null_word(trimmed(text)) or trimmed(text) == "0":
         raise Unusable(NULL_WORD)
     return partner_user_id_of_model(text)
 
 
 def partner_user_id_of_model(text: str) -> Normalized:
-    """Trims an id of the partner that a program put into a model, where a word such as "null" is a valid id."""
+    """Trims a partner's id that a program put into a model, where a word such as "null" is a valid id."""
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
@@ -264,8 +264,8 @@ def partner_user_id_of_model(text: str) -> Normalized:
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
-    """Returns the digest if the text is one, and an empty value for an empty text. Raises Unusable for any other text,
-    with the most specific reason, and for a text that had only quotation marks.
+    """Returns the string if it is a digest or empty. Raises Unusable for any other string, with the most specific
+    reason, and if only quotation marks were removed.
     """
     if not text:
         if removed:
@@ -283,7 +283,7 @@ def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normali
 
 
 def _bounded(normalize: Normalizer, text: str) -> Normalized:
-    """Normalises a text that is not too long. Searching a long one would hold up the event loop."""
+    """Normalises a string that is not too long. Searching a long one would block the event loop."""
     if len(text) > MAX_IDENTIFIER_CHARACTERS and len(text := trimmed(text)) > MAX_IDENTIFIER_CHARACTERS:
         raise Unusable(TOO_LONG)
     return normalize(text)
@@ -296,7 +296,7 @@ def _not_taken(text: str) -> Normalized:
 
 
 def _digest_only(text: str) -> Normalized:
-    """Returns the digest in a text, or an empty value for a blank text. Raises Unusable for any other text."""
+    """Returns the digest in a string, or an empty string for a blank one. Raises Unusable for any other string."""
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 
@@ -314,7 +314,7 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
         return lambda region: {**self, "phone_number": in_region(region)}
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
-        """Returns the normalisers for rows with this text in the country cell; this object if the cell is empty."""
+        """Returns the normalisers for rows with this country cell; this object if the cell is empty."""
         return self if not country or self._in_region is None else self._in_region(region_of(country) or UNKNOWN)
 
 
@@ -400,7 +400,7 @@ def _hashed_numbers(cells: list[Any] | tuple[Any, ...], region: str | None) -> D
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the normalised value of a text, empty for a blank one; None for a remark or an unusable text."""
+    """Returns the normalised value, empty for a blank one; None if it is unusable or has a remark."""
     if not text:
         return ""
     try:
@@ -411,12 +411,12 @@ def plain_value(normalize: Normalizer, text: str) -> str | None:
 
 
 _SHORTEST_DISTINCT: Final = 6
-"""The fewest characters with which an identifier can be distinguished from an ordinary word or number."""
+"""The length from which an identifier can be distinguished from an ordinary word or number."""
 _OF_NO_REGION: Final = normalizers(IDENTIFIER_KINDS)
 
 
 def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
-    """Returns whether a text is an identifier of a kind; None if it would be usable, but may be an ordinary word."""
+    """Returns True for an identifier of this kind, False for other values, and None for a possible ordinary word."""
     try:
         value, _ = _OF_NO_REGION[kind](text)
     except Unusable as unusable:

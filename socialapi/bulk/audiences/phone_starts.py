@@ -1,8 +1,8 @@
-"""Finds out which phone numbers are read in the same way because they have the same first digits, and tells the
+"""Determines which phone numbers are read alike because they have the same first digits, and registers them with the
 extension.
 
-A number is read by the patterns of its numbering plan. If none of them looks further than the first digits, or what
-follows changes nothing, one number shows how all numbers of that length are read.
+Numbers are read with the patterns of their numbering plan. If the result depends only on the first digits, one number
+shows how all numbers of that length are read.
 """
 
 import functools
@@ -26,9 +26,9 @@ START_DIGITS: Final = 4
 MAX_DIGITS: Final = 31
 MOST_LOOKED_AT: Final = 100_000
 LOADING_SECONDS: Final = 0.02
-"""How long `load_starts` takes at most, so that other tasks can run; the next call loads more."""
+"""The longest time that `load_starts` takes, so that other tasks can run. The next call loads more."""
 FEWEST_WORTH_LOADING: Final = 64
-"""The fewest undecided cells for which national numbers are worth it."""
+"""The fewest undecided cells for which loading national numbers saves time."""
 _NATIONAL_FORMATS: Final[tuple[PhoneFormat, ...]] = ("auto", "national")
 _DIGITS: Final = "0123456789"
 _ELEMENT: Final = re.compile(r"\((?:\?:)?|\[[0-9-]+\]|\\d|[0-9]|\$")
@@ -39,7 +39,7 @@ _has_odd_start: Final = re.compile("00|011|521").match
 
 
 class _Node:
-    """A state of an automaton. A move leads to the next state for one of some digits, or without reading any."""
+    """A state of an automaton. A move to another state reads one of several digits, or none."""
 
     def __init__(self) -> None:
         self.moves: list[tuple[str, _Node]] = []
@@ -49,7 +49,7 @@ States = frozenset[_Node]
 
 
 class _Automaton:
-    """The ways in which a pattern of the library can match digits. `$` is taken to match anywhere."""
+    """An automaton that matches digits like a pattern of the library. `$` matches anywhere."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -75,7 +75,7 @@ class _Automaton:
             count = _COUNT.match(self._pattern, self._at)
             assert count is not None
             fewest, most = (0, 1) if count[0] == "?" else (int(count[1] or 1), int(count[2] or count[1] or 1))
-            for number in range(most):  # a copy for each time that the element may occur
+            for number in range(most):  # one copy for each possible occurrence of the element
                 if number >= fewest:
                     node.moves.append(("", last))
                 self._at = element
@@ -112,7 +112,7 @@ class _Automaton:
         return self._steps[states, digit]
 
     def after(self, digits: str) -> States:
-        """Returns the states after some digits; none if no longer text can match."""
+        """Returns the states after reading these digits; none if no continuation can match."""
         return functools.reduce(self._step, digits, self._begin)
 
     def outcomes(self, states: States, more: int) -> frozenset[bool]:
@@ -131,13 +131,13 @@ _automaton = functools.cache(_Automaton)
 
 
 def _outcomes(pattern: str, start: str, length: int) -> frozenset[bool]:
-    """Returns whether a pattern matches the texts of a length with a start."""
+    """Returns whether a pattern matches strings of this length beginning with `start`; both if it depends on the rest."""
     found = _automaton(pattern)
     return found.outcomes(found.after(start), length - len(start))
 
 
 def _validity(prefix: str, start: str, length: int) -> frozenset[bool]:
-    """Returns whether the national numbers of a length with a start are valid; both if that depends on the number."""
+    """Returns whether national numbers of this length with this start are valid; both if it depends on the rest."""
     from phonenumbers import COUNTRY_CODE_TO_REGION_CODE  # most jobs have no phone numbers
 
     outcomes = list[frozenset[bool]]()
@@ -150,8 +150,8 @@ def _validity(prefix: str, start: str, length: int) -> frozenset[bool]:
 
 
 def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) -> bool:
-    """Returns whether `plan.e164` strips the same from all numbers of this length with the start, and whether the
-    library would find no number where it finds none, or with `if_valid` no valid one.
+    """Returns whether `plan.e164` strips the same digits from all numbers of this length that begin with `start`, and
+    rejects only numbers in which the library finds no number (with `if_valid`, no valid number).
     """
     strip, _, national = plan.patterns
     if strip and _automaton(strip).after(start):
@@ -168,7 +168,7 @@ def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) 
 
 
 def _is_read_alike(digits: str, start: str, region: str) -> bool:
-    """Returns whether `number_in` reads all numbers of this length with the start, which have no plus sign, alike."""
+    """Returns whether `number_in` reads all numbers of this length with this start and without a plus alike."""
     home, other = home_plan(region), plan_of(digits)
     code = 0 if other is None else len(other.prefix) - 1
     may_be_abroad = home.starts_abroad is not None and (
@@ -197,13 +197,11 @@ def _is_settled_abroad(digits: str, start: str) -> bool:
 
 
 _looked_at: Final = set[tuple[str, str, int]]()
-"""The regions, first digits and lengths that `load_starts` knows."""
+"""The regions, first digits and lengths that `load_starts` has already examined."""
 
 
 def load_starts(cells: Sequence[object], region: str | None) -> bool:
-    """Tells the extension how numbers among the cells are read that have not been seen before. Returns whether it
-    can read some more cells now.
-    """
+    """Registers new starts in the cells with the extension. Returns whether it can now read more cells."""
     has_new, until = False, time.monotonic() + LOADING_SECONDS
     is_worth_it = region is not None and len(cells) >= FEWEST_WORTH_LOADING
     for cell in cells:

@@ -68,7 +68,7 @@ _OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name
 _ACTIONS_KEPT: Final = 4_096
 _COLUMNS_COMPARED: Final = 50
 _VALUES_AT_ONCE: Final = 5_000
-"""The most values of plain rows that are prepared at once."""
+"""The most values of plain rows that are prepared in one step."""
 
 Problem = tuple[str, str]
 """A field and a reason."""
@@ -89,14 +89,14 @@ class PreparedBlock:
 
 
 _PAUSE: Final = PreparedBlock()
-"""Yielded where other tasks can run."""
+"""Yielded where other tasks may run."""
 
 
 class Observer(Protocol):
     """Observes the values of a job while they are prepared."""
 
     def saw_column(self, field: str, kind: IdentifierKind, cells: Sequence[Any], values: Values) -> None:
-        """Called for each column of a block; a value is None if it is not plain and `saw_value` follows."""
+        """Called for each column of a block. A value that is not plain is None, and `saw_value` follows."""
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
         """Called for each value that is not plain. `value` is empty and `remark` the reason if it is unusable."""
@@ -149,8 +149,8 @@ class Preparer:
         self._allow_effective = allow_effective
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
         self._expires_default = expires_default
-        # Most rows share a few actions. If every row has different times, the bounded caches cost some time, but memory
-        # stays flat.
+        # Most rows share a few actions. If every row has different times, the bounded caches slow the job down, but
+        # memory stays flat.
         self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
         self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
         default = self._action(None, None, None)
@@ -240,7 +240,7 @@ class Preparer:
     def _normalize_undecided(
         self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock
     ) -> Iterator[PreparedBlock]:
-        """Decides the undecided values whose cell is empty, or one text that is normalised without a remark."""
+        """Normalises undecided values whose cell is empty or has one string, unless there is a remark or a problem."""
         for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
                 cells = block.columns[at]
@@ -355,7 +355,7 @@ class Preparer:
 
 
 def _ends_of_steps(size: int, columns: Sequence[tuple[Sequence[Any], Values]]) -> Iterator[int]:
-    """Yields the index after each of the steps of a block, which have few rows and few undecided texts."""
+    """Splits a block into steps with few rows and few undecided values, and yields the index after each step."""
     start = texts = 0
     for index in range(size):
         more = max(1, sum(count_texts(cells[index]) for cells, values in columns if values[index] is None))
@@ -415,7 +415,7 @@ def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
 
 
 def _normalized(normalize: Normalizer, text: str) -> Normalized:
-    """Returns the normalised value and a remark about it, or an empty text and the reason if the text is unusable."""
+    """Returns the normalised value and a remark, or an empty string and the reason if the value is unusable."""
     try:
         return normalize(text)
     except Unusable as unusable:
@@ -445,11 +445,11 @@ def prepare_user(
     *,
     require_hashed: bool = False,
 ) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
-    """Returns the user object to send, and a broken rule for every identifier that cannot be sent, with a path such
-    as `email[0]`.
+    """Returns the user object to send, and a broken rule with a path such as `email[0]` for every identifier that
+    cannot be sent.
 
     Single requests must not skip or clean anything silently. So a blank identifier, an identifier that would be
-    cleaned, and a user without identifiers (path `""`) also break a rule. A value given twice is sent once. Raises
+    cleaned, and a user without identifiers (path `""`) also break a rule. A repeated value is sent once. Raises
     InvalidInput for an unknown `default_region`.
     """
     problems, cleaned = list[Problem](), list[Problem]()

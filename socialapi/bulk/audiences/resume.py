@@ -27,7 +27,7 @@ class Recorder:
     packer: Packer
 
     async def take_over(self, batch: Batch) -> None:
-        """Sets `batch.earlier` to confirmed outcomes. Raises InvalidInput if another batch was confirmed."""
+        """Sets `batch.earlier` to the outcomes of an earlier run. Raises InvalidInput if the batch is different."""
         if batch.position > self.opened.last_batch:
             return
         known = await self.journal.recall(batch.position)
@@ -55,7 +55,7 @@ class Recorder:
             await self.journal.begin(_recorded(batch, await _digest(body)))
 
     async def confirm(self, batch: Batch) -> None:
-        """Records that every row of the batch has its outcome."""
+        """Records that every row of the batch has an outcome."""
         outcomes, batch.outcomes = batch.outcomes, []
         if batch.position:
             await self.journal.confirm(batch.position, outcomes)

@@ -23,7 +23,7 @@ from socialapi.wire.response import Reply, read_result
 from socialapi.wire.retry import Failure, Observer
 
 SAME_MISMATCH_MOST: Final = 12
-"""How often in a row the same wrong counts may be returned before they count as final."""
+"""The number of consecutive identical wrong counts after which they are final."""
 
 
 async def send_until_counted(
@@ -34,8 +34,8 @@ async def send_until_counted(
     options: CallOptions,
     observer: Observer | None = None,
 ) -> UploadCounts:
-    """Sends the request until the service counts `users` successes among `users` users, and returns these counts. Any
-    other counts are an error, after which the request is retried.
+    """Sends the request until the service counts `users` successes among `users` users, and returns these counts. Other
+    counts are an error, and the request is retried.
 
     Raises ApiError (status 200) if the counts stay wrong, and any error that `Session.send` raises.
     """
@@ -48,17 +48,17 @@ async def send_until_counted(
 
 @attrs.define(eq=False, repr=False)
 class _Counting:
-    """Checks the counts in the successful replies to one upload request."""
+    """Checks the counts in the successful responses to one upload request."""
 
     request: Request[UploadCounts]
     users: int
     counts: UploadCounts | None = None
-    """The counts of the last reply, if they were accepted."""
+    """The counts of the last response, if they were accepted."""
     same: int = 0
     last: str | None = None
 
     def why_not_accepted(self, reply: Reply) -> Failure | None:
-        """Returns why the reply is not accepted; None if every user is counted or refused operations are listed."""
+        """Returns why the response is not accepted; None if it counts every user or lists refused operations."""
         try:
             counts = read_result(self.request.target.route, reply)
         except ApiError:
@@ -133,7 +133,7 @@ class BatchSender:
         self.counters.resumed += batch.row_count
 
     async def _send_all(self, batch: Batch, request: Request[UploadCounts]) -> None:
-        """Sends the batch, beginning with this request. Sends rows in further requests if others are refused."""
+        """Sends the batch, beginning with this request. If rows are refused, sends the others in more requests."""
         waiting, first, refused = [batch.blocks], [request], list[tuple[Row, RowIssue]]()
         while waiting:
             part = waiting.pop()

@@ -10,18 +10,18 @@ _find_scheme: Final = re.compile(r"[\s'\"]*([A-Za-z][A-Za-z0-9+.-]+):[:/]").matc
 _find_schemes: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/").findall
 _WITHOUT_QUERY: Final = frozenset({"s3", "gs", "memory"})
 """Schemes whose object names may contain `?` and `#`."""
-ONLY_HERE: Final = "is a file of this machine, not one at an address"
-"""Says why an address is refused for a file that a job keeps."""
+ONLY_HERE: Final = "must be a path on this machine, not an address"
+"""The reason why an address is rejected for a file that a job writes."""
 
 
 def scheme_of(text: str) -> str:
-    """Returns the scheme of an address in lower case, or an empty text for a path."""
+    """Returns the scheme of an address in lower case, or an empty string for a path."""
     found = _find_scheme(text)
     return found[1].lower() if found else ""
 
 
 def is_address(text: str) -> bool:
-    """Returns whether a text is the address of a file, even a misspelt one, and not a path."""
+    """Returns whether a string is a file address (even a misspelt one) and not a path."""
     return bool(scheme_of(text))
 
 
@@ -36,7 +36,7 @@ def name_of_address(address: str) -> str:
 
 
 def with_hidden_addresses(records: Any) -> Any:
-    """Returns the input of a job, in which a repr hides the addresses of files. Error trackers record it."""
+    """Returns a job's input with file addresses hidden in its repr, which error trackers record."""
     if isinstance(records, str):
         return hidden(records) if is_address(records) else records
     if isinstance(records, list | tuple) and all(isinstance(each, str | os.PathLike) for each in records):

@@ -75,11 +75,11 @@ class ArrowBlocks:
                 self._measures[at] = measure
 
     def check(self, batch: Any) -> None:
-        """Raises InvalidInput for a batch with offsets or indexes that lead out of its memory."""
+        """Raises InvalidInput if offsets or indexes of a batch point outside its memory."""
         with _explained():
             for at, values in dict(self._columns).items():
                 column = batch.column(at)
-                # A dictionary comes again with each batch, and `_Words` checks it once.
+                # Every batch repeats the dictionary, and `_Words` checks it once.
                 check_cells(column.indices if isinstance(values, _Words) else column)
 
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
@@ -119,8 +119,8 @@ class ArrowBlocks:
         raise error
 
     def _parts(self, batch: Any) -> Iterator["_Part"]:
-        """Yields the rows of a batch in parts of at most `ROWS_PER_BLOCK` rows and, if they have
-        more than one row, about `BYTES_PER_BLOCK` characters.
+        """Yields the rows of a batch in parts of at most `ROWS_PER_BLOCK` rows. A part of several
+        rows has at most about `BYTES_PER_BLOCK` characters.
         """
         for start in range(0, batch.num_rows, ROWS_PER_BLOCK):
             waiting = [batch.slice(start, ROWS_PER_BLOCK)]
@@ -158,7 +158,7 @@ class _Part(NamedTuple):
 
 
 def _without(rows: Collection[int], values: Values, array: Any) -> Sequence[Any]:
-    """Returns the cells of an array, with None for each of these rows."""
+    """Returns the cells of an array, with None in place of these rows."""
     if not rows:
         return values(array)
     cells, start = list[Any](), 0
@@ -170,7 +170,7 @@ def _without(rows: Collection[int], values: Values, array: Any) -> Sequence[Any]
 
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """Raises InvalidInput in place of any error of a library, whose message may quote values."""
+    """Replaces errors of pyarrow, whose messages may quote values, with InvalidInput."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - any error of pyarrow, whose message may quote values
@@ -228,8 +228,8 @@ def _values_of(kind: Any) -> Values:
 
 
 def _list_of(inner: Values, array: Any) -> Any:
-    """Returns the values of a list in one cell, or Unreadable for a list with more than
-    `MAX_VALUES_PER_CELL`: no identifier or field has that many.
+    """Returns the values of a list cell, or Unreadable if it has more than `MAX_VALUES_PER_CELL`,
+    since no identifier or field has that many.
     """
     return list(inner(array)) if len(array) <= MAX_VALUES_PER_CELL else Unreadable()
 
@@ -253,7 +253,7 @@ class _Words:
         return measure_words(self._lengths, self._longest, array.indices)
 
     def _note(self, dictionary: Any) -> None:
-        """Checks and measures a dictionary, if it is another one than before."""
+        """Checks and measures a dictionary, unless it is the same as before."""
         from pyarrow import compute
 
         key = (len(dictionary), dictionary.offset, *(each and each.address for each in dictionary.buffers()))
@@ -316,11 +316,11 @@ PARQUET_BATCH_ROWS: Final = 250
 decoded again for each row.
 """
 _FEWEST_ROWS: Final = 4
-"""The rows decoded at once if the first rows are large."""
+"""The number of rows decoded at once if the first rows are large."""
 _GATHERED_BYTES: Final = 4_194_304
-"""The most bytes of a Parquet file that are decoded at once, judged by the first rows."""
+"""The most bytes of a Parquet file that are decoded at once, estimated from the first rows."""
 _LOOKED_AT_BYTES: Final = 1_048_576
-"""The most bytes of text, in all columns together, that are searched for columns that should have been read."""
+"""The most bytes of text, in all columns together, that are examined to find overlooked columns."""
 _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
 """A part of pyarrow's message about an object that has no columns."""
@@ -328,7 +328,7 @@ _MIXED: Final = re.compile("Conversion failed for column (.+) with type")
 
 
 class ArrowReader(ThreadedReader[L]):
-    """Reads a table in a thread. A database relation runs its query there while it is read."""
+    """Reads a table in a thread. A database relation runs its query in that thread."""
 
     why_not_flushed: str | None = "a table is complete from the start"
 
@@ -364,7 +364,7 @@ class ArrowReader(ThreadedReader[L]):
 def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
     """Yields the rows of a Parquet file in blocks and reads only the selected columns.
 
-    Raises NoRows if the file has no rows, and InvalidInput if the selection refuses the columns. If
+    Raises NoRows if the file has no rows, and InvalidInput if the selection rejects the columns. If
     part of the file cannot be read, yields the rows before that part and then raises InvalidInput.
     """
     pyarrow = pyarrow_for("Parquet")
@@ -396,8 +396,8 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
 
 
 def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None:
-    """Passes the first values of the text columns of a Parquet file to the selection: fewer values
-    if they are large.
+    """Passes the first values of a Parquet file's text columns to the selection, fewer of them if
+    they are large.
     """
     texts = [field.name for field in schema if _is_text(field.type)][:COLUMNS_LOOKED_AT]
     with contextlib.suppress(Exception):  # a damaged column may raise any error
@@ -410,8 +410,8 @@ def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None
 
 
 def _look_at(batch: Any, selection: Selection[Any]) -> None:
-    """Passes the first values of the text columns of a batch to the selection. Ignores errors,
-    since a damaged column may be one that the job does not read.
+    """Passes the first values of a batch's text columns to the selection. Ignores errors, because
+    the job may not read the damaged column.
     """
     count = len(batch.columns)
     with contextlib.suppress(Exception):  # a damaged column may raise any error
@@ -422,7 +422,7 @@ def _look_at(batch: Any, selection: Selection[Any]) -> None:
 
 
 def _first_texts(array: Any, most: int) -> Sequence[str | None]:
-    """Returns the first texts of a column, of this many characters together at most."""
+    """Returns the first strings of a column, with at most `most` characters in total."""
     if not _is_text(array.type):
         return ()
     check_cells(array)
@@ -453,7 +453,7 @@ def _batches(stream: Iterator[Any]) -> Iterator[Any]:
 
 
 def _why_not_opened(table: Any, error: Exception) -> str:
-    """Returns why an object with Arrow's interface does not return a table."""
+    """Returns why an object with Arrow's interface returns no table."""
     if hasattr(table, "to_frame") or _ONE_COLUMN in str(error):
         kind = type(table).__name__
         return (
@@ -481,8 +481,8 @@ def _why(error: Exception) -> str:
 
 
 def _size(table: object) -> int | None:
-    """Returns the number of rows of a table that stores it, or None. A database relation would have
-    to run its query to count its rows.
+    """Returns a table's number of rows, or None if the table does not store it: a database relation
+    would have to run its query.
     """
     for holder, name in ((table, "num_rows"), (table, "height"), (getattr(table, "index", None), "size")):
         if isinstance(size := getattr(holder, name, None), int):

@@ -1,7 +1,7 @@
-"""Checks the cells of Arrow arrays, and measures them, before any becomes a Python value.
+"""Checks and measures the cells of Arrow arrays before they become Python values.
 
-Arrow reads the memory to which offsets and indexes point without checking them, and a cell of a few
-bytes may stand for gigabytes. pyarrow is imported by the callers.
+Arrow follows offsets and indexes without checking them, and a cell of a few bytes may expand to
+gigabytes. pyarrow is imported on first use, because it is optional.
 """
 
 import functools
@@ -13,13 +13,13 @@ from socialapi.bulk.inputs.dialect import MAX_CELL_CHARACTERS
 MAX_VALUES_PER_CELL: Final = 10_000
 """The most values of a list that are read from one cell."""
 _VALUE_CHARACTERS: Final = 8
-"""What a number or a time counts, and any value of a list at least."""
+"""The size that a number or a time counts as, and the least size of a value in a list."""
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
-"""The bytes of UTF-8 that begin no character."""
+"""The continuation bytes of UTF-8."""
 
 
 class Size(NamedTuple):
-    """The characters in the cells of an array together, and the indexes of cells that have too many."""
+    """The total characters in the cells of an array, and the indexes of cells that are too long."""
 
     characters: int
     long: Sequence[int] = ()
@@ -31,7 +31,7 @@ Measure = Callable[[Any], Size]
 def measure_of(kind: Any) -> Measure | None:
     """Returns the function that measures arrays of a type; None if no cell can be long.
 
-    Where characters are not told from bytes without a copy, bytes are counted.
+    Counts bytes instead of characters where counting characters would take a copy.
     """
     from pyarrow import BaseExtensionType, types
 
@@ -45,7 +45,7 @@ def measure_of(kind: Any) -> Measure | None:
 
 
 def measure_words(lengths: Any, longest: int, indices: Any) -> Size:
-    """Returns the size of cells that are indexes of words with these lengths."""
+    """Returns the size of dictionary-encoded cells, from the lengths of the words in the dictionary."""
     from pyarrow import compute
 
     if longest * len(indices) <= MAX_CELL_CHARACTERS:
@@ -54,9 +54,7 @@ def measure_words(lengths: Any, longest: int, indices: Any) -> Size:
 
 
 def lengths_of(array: Any) -> Any:
-    """Returns the characters of each cell, as an array of integers. No value is looked at as often as
-    it is repeated.
-    """
+    """Returns the number of characters of each cell, as an Arrow array. A repeated value is measured once."""
     import pyarrow
     from pyarrow import compute, types
 
@@ -74,7 +72,7 @@ def lengths_of(array: Any) -> Any:
         lengths = compute.if_else(array.is_valid(), compute.list_element(views, 0), 0)
     elif types.is_dictionary(kind):
         words, indices = array.dictionary, array.indices
-        if len(words) > len(array):  # the rest is not used
+        if len(words) > len(array):  # the array does not use all of them
             used = compute.unique(indices.drop_null())
             words, indices = words.take(used), compute.index_in(indices, used)
         lengths = compute.take(lengths_of(words), indices)
@@ -88,7 +86,7 @@ def lengths_of(array: Any) -> Any:
     elif types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
         first = array.offsets[0].as_py()
         inner = lengths_of(array.values.slice(first, array.offsets[-1].as_py() - first)).cast(pyarrow.int64())
-        inner = compute.max_element_wise(inner, _VALUE_CHARACTERS)  # none is free, as a Python value
+        inner = compute.max_element_wise(inner, _VALUE_CHARACTERS)  # every Python value takes memory
         sums = pyarrow.concat_arrays([pyarrow.array([0]), compute.cumulative_sum(inner)])
         ends = compute.take(sums, compute.subtract(array.offsets, first))
         lengths = compute.if_else(array.is_valid(), compute.subtract(ends[1:], ends[:-1]), 0)
@@ -108,7 +106,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _is_flat(kind: Any) -> bool:
-    """Returns whether every cell has bytes of its own, so that those of an array are their sum."""
+    """Returns whether cells never share bytes: an array is then as large as its cells together."""
     from pyarrow import types
 
     if types.is_struct(kind):
@@ -150,7 +148,7 @@ def _of_lengths(lengths: Any) -> Size:
 
 
 def _size(scalar: Any) -> int:
-    """Returns the characters of a cell, or any larger number if there are too many."""
+    """Returns the number of characters of a cell, or some larger number if the cell is too long."""
     from pyarrow import ListScalar, compute
 
     if not scalar.is_valid:
@@ -160,15 +158,15 @@ def _size(scalar: Any) -> int:
         if not MAX_CELL_CHARACTERS < size <= 4 * MAX_CELL_CHARACTERS or "string" not in str(scalar.type):
             return size
         return len(scalar.as_buffer().to_pybytes().translate(None, _CONTINUATION))
-    if isinstance(scalar, ListScalar):  # a view, or of fixed size
+    if isinstance(scalar, ListScalar):  # a list view, or a list of fixed size
         values = scalar.values
         return len(values) if len(values) > MAX_CELL_CHARACTERS else compute.sum(lengths_of(values)).as_py() or 0
-    inner = getattr(scalar, "value", None)  # of a union
+    inner = getattr(scalar, "value", None)  # a union has it
     return _size(inner) if hasattr(inner, "is_valid") else _VALUE_CHARACTERS
 
 
 def check_cells(array: Any) -> None:
-    """Raises ArrowInvalid if offsets, indexes or buffers of the array are wrong. Texts need not be UTF-8."""
+    """Raises ArrowInvalid if offsets, indexes or buffers of the array are invalid. Strings need not be UTF-8."""
     import pyarrow
 
     try:
@@ -178,7 +176,7 @@ def check_cells(array: Any) -> None:
 
 
 class _InBytes:
-    """The same buffers as an array, with bytes in place of texts."""
+    """An array with the same buffers, whose strings have the type of bytes."""
 
     def __init__(self, array: Any) -> None:
         self._array = array

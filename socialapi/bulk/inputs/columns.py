@@ -27,7 +27,7 @@ _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 
 
 def folded_name(name: str) -> str:
-    """Returns a name without separators and in one case, so that two spellings of the same name are equal."""
+    """Returns a name without separators and in one case, which makes its spellings equal."""
     return _SEPARATORS.sub("", name).casefold()
 
 
@@ -41,11 +41,11 @@ def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
 
 
 KEY: Final = "key"
-"""The name of the key column's field in reports."""
+"""The field name of the key column in reports."""
 
 
 def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool = False) -> int | None:
-    """Returns the position of the key column, or None. Raises InvalidInput for several, or none if it `is_needed`."""
+    """Returns the position of the key column, or None. Raises InvalidInput for several, or for none if `is_needed`."""
     if key is None:
         return None
     found = positions_of((str(key),), names)
@@ -76,16 +76,16 @@ def _may_hold_value(name: str) -> bool:
 
 
 _is_value: Final = re.compile(
-    r"""(?:mailto:)?[^\s@]+@[^\s@]+\.\w+  # an address
-    |[+(]?[\d\s()./,+-]*\d[\d\s()./,+-]*  # a number, of a telephone or any other
-    |(?:\\x|0x)?[0-9a-f]{16,128}  # a digest, or the id of a device
+    r"""(?:mailto:)?[^\s@]+@[^\s@]+\.\w+  # an e-mail address
+    |[+(]?[\d\s()./,+-]*\d[\d\s()./,+-]*  # a phone number or any other number
+    |(?:\\x|0x)?[0-9a-f]{16,128}  # a digest or a device ID
     |[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}""",
     re.IGNORECASE | re.VERBOSE,
 ).fullmatch
 
 
 def is_value(text: str) -> bool:
-    """Returns whether a text is an e-mail address, a number or a digest, which a column name never is."""
+    """Returns whether a string is an e-mail address, a number or a digest, which a column name never is."""
     text = text.strip(" \t\r\n'\"<>=;,")
     return len(text) <= MAX_NAME_LENGTH and _is_value(text) is not None
 
@@ -111,7 +111,7 @@ def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
 
 
 def noted_as(name: str) -> str:
-    """Returns a name in the form stored for the report. A name too long for messages is shortened, but stays too long."""
+    """Returns a name to store for the report. Shortens a name that is too long to be shown, but keeps it too long."""
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
 
 

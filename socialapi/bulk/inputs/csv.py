@@ -68,7 +68,7 @@ HEAD_LINES: Final = 20
 HEAD_CHARACTERS: Final = 65_536
 """The number of characters after which the search for the column names ends."""
 FEWEST_SHORT: Final = 3
-"""A number of cells counts as usual if more rows than this have it among the first rows."""
+"""A number of cells counts as usual if more than this many of the first rows have it."""
 FULL_ROWS_PER_SHORT: Final = 10
 """The report warns of rows with too few cells if at most one row in this many is affected."""
 NAMES_SOUGHT: Final = (
@@ -115,7 +115,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     block. A row with a cell that is too long is unreadable if it is clear where the next row begins. In a
     tab-separated file, a quotation mark that cannot quote a cell is an ordinary character.
 
-    Raises NoRows if the file is blank or has only column names, and InvalidInput if the selection refuses the
+    Raises NoRows if the file is blank or has only column names, and InvalidInput if the selection rejects the
     columns. If misplaced quotation marks make it unclear where a row ends, yields the rows before it and then raises
     InvalidInput.
     """
@@ -156,7 +156,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
 
 def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
     """Returns the layout of the columns, and adds a remark if their names are not UTF-8. Raises InvalidInput if the
-    selection refuses the columns.
+    selection rejects the columns.
     """
     if has_undecoded("".join(names)) is None:
         return selection.of_table(names, line)
@@ -312,7 +312,7 @@ class _RowShape:
         are_wide = all(not is_blank_row(cells[self.width :]) for cells in (first, last))
         is_edge = self._is_row if are_wide and self.width == 2 else self._is_end
         edges, inner = [is_edge(first), is_edge(last)], [self._is_row(cells) for cells in middle]
-        # A usable identifier in the right column makes a row. The first line alone may be the start of the real row.
+        # A line with a usable identifier in the right column is a row. The first one may begin the real row instead.
         if True in inner or edges == [True, True]:
             return True
         # Without such identifiers, most lines must have the usual number of cells.
@@ -325,7 +325,7 @@ class _RowShape:
             return True
         if is_tab and are_rows(lines, self.width):
             return True
-        # Two lines are more often the halves of one row, in particular if their lengths differ.
+        # Two lines are usually the halves of one row, in particular if their lengths differ.
         is_split = self.width > 1 and are_short[0] != are_short[1]
         if is_pair and (are_wide or is_prose or is_split):
             return False
@@ -333,7 +333,7 @@ class _RowShape:
         return (is_pair or not is_tab) and False not in (*inner, *edges)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether a line with these cells is a row by itself, or None if that is unclear."""
+        """Returns True if a line with these cells is a row by itself, False if it is not, None if that is unclear."""
         if not is_blank_row(cells[self.width :]):
             return False
         found = self.layout.is_row(self._padded(cells))
@@ -342,8 +342,8 @@ class _RowShape:
         return None if found and len(cells) > 1 else False
 
     def _is_end(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether the first or last line of a quoted cell is a row by itself, or None if
-        that is unclear. The line may have one delimiter too many.
+        """Returns True if the first or last line of a quoted cell is a row by itself, False if it is
+        not, and None if that is unclear. The line may have one delimiter too many.
         """
         if self.width == 1 or is_blank_row(cells[self.width :]):
             return self._is_row(cells)
@@ -355,7 +355,7 @@ class _RowShape:
 
 
 class _Table:
-    """The rows of a file from the line number `line` on. `first_lines` are the lines that were read already."""
+    """The rows of a file, beginning on line number `line`. `first_lines` are the lines already read."""
 
     def __init__(self, first_lines: list[str], source: "_Lines", dialect: Dialect, line: int) -> None:
         self._waiting = dialect.prepare(first_lines)
@@ -394,7 +394,7 @@ class _Table:
             while error is None and len(rows.records) < most and self._source.taken < end:
                 if self._blank_rows == MAX_BLANK_ROWS:
                     self._skip_blank_lines()
-                # So few that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
+                # Takes few enough lines that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
                 if not (lines := self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))):
                     break
                 before = len(rows.records)
@@ -413,7 +413,6 @@ class _Table:
         raise error
 
     def _skip_blank_lines(self) -> None:
-        """Skips the blank lines before the next row."""
         self._blank_rows = 0
         if not self._waiting:
             skipped = self._source.skip_blank_lines(self._dialect.delimiter)
@@ -421,7 +420,7 @@ class _Table:
             self.line += skipped
 
     def _parse_together(self, lines: list[str], rows: _Rows) -> bool:
-        """Parses these lines at once if every row is on one line. Returns whether it did."""
+        """Parses the lines in one call if every row is on one line. Returns whether it could."""
         try:
             records = list(self._parser(lines))
         except csv.Error:
@@ -568,8 +567,8 @@ class _Columns(Generic[L]):
                 self.short += 1 < len(record) < width
                 is_surplus = len(record) > self._usual_width and not is_blank_row(record)
                 if is_surplus or not is_blank_row(record[width:]):
-                    says = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
-                    rows.ambiguous[index] = RowProblem(says, width + 1, tuple(record[width:]))
+                    reason = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
+                    rows.ambiguous[index] = RowProblem(reason, width + 1, tuple(record[width:]))
                 padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
             records = padded
         columns = [list(map(itemgetter(at), records)) for at in self.layout.positions]
@@ -604,9 +603,9 @@ class _Columns(Generic[L]):
         return None
 
     def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
-        """Returns whether a row names columns. Such a row has at least two known names, which the row above does not
-        have in the same columns, and no cell that is a value. `read` are the normalised cells of the columns that are
-        read, at least one of which must be filled.
+        """Returns whether a row names columns: no cell is a value, a column that is read is filled, and at least two
+        known names are not in the same column of the row above. `read` are the normalised cells of the columns that
+        are read.
         """
         if not any(read) or any(map(may_be_value, cells)):
             return False
@@ -656,7 +655,7 @@ class _Lines:
         skipped, is_more = 0, True
         while is_more:
             found = find(self._part, self._lines.tell())
-            assert found is not None  # the pattern also matches an empty text
+            assert found is not None  # the pattern also matches an empty string
             skipped += line_ends_in(found[0])
             self._lines.seek(found.end())
             is_more = found.end() == len(self._part) and self._next_part()

@@ -54,7 +54,7 @@ class Parser(Protocol):
 
 @attrs.define
 class ScannedRow:
-    """The cells of a row that the parser refuses, and the numbers, from 1, of the columns that cause it."""
+    """The cells of a row that the parser rejects, and the 1-based numbers of the columns that cause the error."""
 
     cells: list[str] = attrs.field(factory=list)
     misquoted: list[int] = attrs.field(factory=list)
@@ -66,7 +66,7 @@ class ScannedRow:
 
 @attrs.frozen
 class Dialect:
-    """How a table is written. `line_end` is the line end of all lines, or an empty text if it is unknown."""
+    """How a table is written. `line_end` is the line end of all lines, or an empty string if it is unknown."""
 
     delimiter: str
     escapes: Escapes = "nothing"
@@ -140,7 +140,7 @@ class Dialect:
         return [line for line in _CONTINUED_LINE.findall("".join(lines)) if line]
 
     def scan(self, text: str) -> ScannedRow:
-        """Returns the cells of a row that the parser refuses. Text after a closing quotation mark joins its cell."""
+        """Returns the cells of a row that the parser rejects. Text after a closing quotation mark joins its cell."""
         row, cell, state = ScannedRow(), list[str](), "start"
         letters = iter(text.rstrip("\r\n"))
         for letter in letters:
@@ -184,7 +184,7 @@ def _null_pattern(delimiter: str) -> re.Pattern[str]:
 
 
 def line_ends_in(text: str) -> int:
-    """Returns the number of line ends in a text."""
+    """Returns the number of line ends in a string."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
@@ -229,10 +229,10 @@ class Head:
 
 
 def read_head(lines: Sequence[str], separator: str | None, selection: Selection[Any]) -> Head:
-    """Returns the first lines of a file by the delimiter that fits best, with names on the first line or below."""
-    text = "".join(lines)[:MAX_CELL_CHARACTERS]  # longer text could have a cell that the parser refuses
+    """Returns the first lines of a file, parsed with the delimiter that fits best. A lower line may have the names."""
+    text = "".join(lines)[:MAX_CELL_CHARACTERS]  # longer text could have a cell that the parser rejects
     shown = list(StringIO(text, newline=""))
-    absent = [*filterfalse(text.__contains__, DELIMITERS)]  # with any of these, each line is one cell
+    absent = [*filterfalse(text.__contains__, DELIMITERS)]  # splitting by any of these gives one cell per line
     delimiters = [*filterfalse(absent[1:].__contains__, DELIMITERS)] if separator is None else [separator]
     heads, most = list[Head](), 0
     for dialect in map(Dialect, delimiters):
@@ -250,7 +250,7 @@ def read_head(lines: Sequence[str], separator: str | None, selection: Selection[
 
 
 def _with_names_below(head: Head, lines: list[str], selection: Selection[Any]) -> Head:
-    """Returns the head with the first line that names the columns, or the same head if none of the lower lines does."""
+    """Returns a head that begins at the line with the column names, or the same head if no lower line has them."""
     cells = list(map(head.dialect.cells_of, lines))
     if not (index := _line_of_names(cells, selection)):
         return head
@@ -306,7 +306,7 @@ def sample_with_escapes(file: BufferedReader) -> bytes:
 
 
 def with_escapes(dialect: Dialect, sample: bytes, line: int) -> Dialect:
-    """Returns the dialect with the escapes by which most rows have as many cells as `line` has names."""
+    """Returns the dialect with the escapes that give most rows as many cells as `line` has names."""
     text = sample.decode("utf-8", "surrogateescape")
     lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= SAMPLE_BYTES:
@@ -348,7 +348,7 @@ def _fit(dialect: Dialect, lines: list[str], *, is_cut: bool) -> tuple[int, int]
         is_even = len(cells or ()) == width > 0
         is_complete = is_even and width not in map(len, alone[1:-1])
         if dialect.delimiter == "\t" and alone and (not is_even or are_rows(alone, width)):
-            is_even, is_complete = len(alone[0]) == width, False  # the quotation mark is a character
+            is_even, is_complete = len(alone[0]) == width, False  # the quotation mark is an ordinary character
         else:
             is_even = is_complete
         even, uneven = even + is_even, uneven + (not is_even)

@@ -2,7 +2,7 @@
 
 An item is an element called `item`, `entry` or `product`, one or two levels below the root. This
 covers RSS 2.0 (`rss`, `channel`, `item`), RSS 1.0 (`rdf:RDF`, `item`), Atom (`feed`, `entry`) and
-plain lists (`products`, `product`). Each item becomes a mapping of names to texts:
+plain lists (`products`, `product`). Each item becomes a mapping of names to strings:
 
 - Names in Google's namespace lose their prefix. The prefix `g` counts as Google's even if the feed
   does not declare it, since many exporters forget to. An element in this namespace replaces a plain
@@ -12,12 +12,12 @@ plain lists (`products`, `product`). Each item becomes a mapping of names to tex
   Inside `title`, `description`, `summary` and `content`, elements are markup, and only their text
   is kept.
 - The name of an attribute follows the name of its element: `price@currency`, or `@id` for an
-  attribute of the item. The text of an Atom `link` is its address.
+  attribute of the item. The text of an Atom `link` is its URL.
 - In Atom, `summary` or `content` becomes the description if the entry has no other. The plain `id`
   is the product id, as in Google's documentation. If it is an address (`tag:`, `http:`, `urn:`), it
   is called `atom:id` instead.
 
-Entities inside CDATA are not resolved. Document types with declarations are refused, so no entity
+Entities inside CDATA are not resolved. Document types with declarations are rejected, so no entity
 is expanded and no external file is fetched.
 """
 
@@ -41,7 +41,7 @@ Item = dict[str, str | list[str]]
 
 MAX_ITEM_BYTES: Final = 1_048_576
 MAX_TAG_BYTES: Final = 1_048_576
-"""The longest tag, comment or processing instruction, since the parser holds all of it in memory."""
+"""The longest tag, comment or processing instruction, since the parser keeps it in memory."""
 MAX_DEPTH: Final = 100
 MAX_NAME_LENGTH: Final = 256
 MAX_NAMES_LENGTH: Final = 262_144
@@ -88,10 +88,10 @@ _LONG_NAME: Final = f"the name of an element is longer than {MAX_NAME_LENGTH} ch
 _MANY_NAMES: Final = "there are too many different names of elements and attributes"
 _ENCODING: Final = "the encoding of the file is not supported: save it as UTF-8"
 _NOT_IN_ENCODING: Final = "is not text in the encoding that the file declares (UTF-8 if it declares none)"
-_INVALID: Final = "is not well-formed XML; in a text, write &amp; for & and &lt; for <"
+_INVALID: Final = "is not well-formed XML; in text, write &amp; for & and &lt; for <"
 _CUT_OFF: Final = "the file ends here, before the end of the feed: writing or copying it was interrupted"
 
-_SAYS: Final[Mapping[str, str]] = {
+_REASONS: Final[Mapping[str, str]] = {
     errors.XML_ERROR_NO_ELEMENTS: _CUT_OFF,
     errors.XML_ERROR_UNCLOSED_TOKEN: _CUT_OFF,
     errors.XML_ERROR_PARTIAL_CHAR: _CUT_OFF,
@@ -147,7 +147,7 @@ def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> I
 
 
 def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue]) -> Iterator[bytes]:
-    """Yields the text of a feed without control characters. Those that break lines become blanks."""
+    """Yields the text of a feed without control characters. Control characters that break lines become blanks."""
     held = b""
     for chunk in chunks:
         text = held + chunk
@@ -155,7 +155,7 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue
         held = b"" if begun is None else begun[0]
         text = text.removesuffix(held)
         line_ends = text.count(b"\n")
-        # These two checks are faster than the search, and most texts need no more.
+        # These two checks are faster than the search, and suffice for most feeds.
         may_have = len(text.translate(None, _CONTROLS)) < len(text) or b"&#" in text
         if may_have and (found := _forbidden.search(text)) is not None:
             if not remarks:
@@ -176,7 +176,7 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
     """Returns the first bytes of the file and the number of lines skipped before them. Skips a
     UTF-8 byte order mark and blanks, which XML does not allow there.
 
-    Reads enough bytes to detect the encoding, even from a pipe that returns few at once. Raises
+    Reads enough bytes to detect the encoding, even from a pipe that returns few per read. Raises
     NoRows if the file is empty.
     """
     head, lines = b"", 0
@@ -226,13 +226,13 @@ class _Feed:
             self._parser.Parse(chunk, not chunk)
         except expat.ExpatError as error:
             index = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
-            says = _SAYS.get(errors.messages[error.code], _INVALID)
-            is_here = says == _INVALID and 0 <= index < len(self._recent)
+            reason = _REASONS.get(errors.messages[error.code], _INVALID)
+            is_here = reason == _INVALID and 0 <= index < len(self._recent)
             # In UTF-16 any byte may be half of a character.
             is_utf16 = 0 in self._begins or self._begins in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
             if is_here and not is_utf16 and self._recent[index] >= 0x80:
-                says = _NOT_IN_ENCODING
-            raise self._at(error.lineno, error.offset, says) from None
+                reason = _NOT_IN_ENCODING
+            raise self._at(error.lineno, error.offset, reason) from None
         except InvalidInput:
             raise
         except (LookupError, ValueError):  # raised for an encoding that Python does not know
@@ -376,11 +376,11 @@ class _Feed:
         if system_id is not None or public_id is not None or has_declarations:
             raise self._error(_DECLARATIONS)
 
-    def _error(self, says: str) -> InvalidInput:
-        return self._at(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber, says)
+    def _error(self, reason: str) -> InvalidInput:
+        return self._at(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber, reason)
 
-    def _at(self, line: int, column: int, says: str) -> InvalidInput:
-        return InvalidInput(f"line {line + self._lines_before}, column {column + 1}: {says}")
+    def _at(self, line: int, column: int, reason: str) -> InvalidInput:
+        return InvalidInput(f"line {line + self._lines_before}, column {column + 1}: {reason}")
 
 
 class _Names(dict[str, tuple[Item, str]]):

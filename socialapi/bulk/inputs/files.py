@@ -57,11 +57,11 @@ _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
 
 
 MAX_OVERHEAD_BYTES: Final = 1_000_000
-"""The most bytes of an archive that are read beyond `BYTES_PER_CONTENT` for each byte of its content. Padding, long names
-and empty members are slow to read. The largest blocks of Zstandard have 128 KiB.
+"""The most bytes of an archive that may exceed its content times `BYTES_PER_CONTENT`: padding, long names and empty members
+are slow to read. A block of Zstandard has up to 128 KiB.
 """
 BYTES_PER_CONTENT: Final = 32
-"""The most bytes that a byte of content may take: a member of gzip for each byte takes 21."""
+"""The most bytes of an archive for each byte of content. A gzip member that contains one byte takes 21."""
 _NO_CONTENT: Final = "the archive has almost no content: nearly all of it is padding, names or empty parts"
 
 
@@ -73,7 +73,7 @@ class _Packed:
         self._room = MAX_OVERHEAD_BYTES
 
     def read(self, size: int = -1) -> bytes:
-        """Returns the next bytes. Raises InvalidInput if too many were read for their content."""
+        """Returns the next bytes. Raises InvalidInput if the bytes read so far have too little content."""
         data = self._stored.read(size)
         self._room -= len(data)
         if self._room < 0:
@@ -81,12 +81,12 @@ class _Packed:
         return data
 
     def had_content(self, size: int) -> None:
-        """Notes that the bytes read so far had `size` further bytes of content."""
+        """Records that the bytes read so far had `size` more bytes of content."""
         self._room = min(MAX_OVERHEAD_BYTES, self._room + size * BYTES_PER_CONTENT)
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of an archive. If it is damaged, returns the content before that and then raises InvalidInput."""
+    """The content of an archive. If it is damaged, returns the content before the damage and then raises InvalidInput."""
 
     def __init__(
         self, stored: BufferedReader, unpack: Callable[[Any], io.BufferedIOBase], *errors: type[Exception]
@@ -110,7 +110,7 @@ class _Unpacked(io.RawIOBase):
 
 
 _PACKED_BYTES_AT_ONCE: Final = 4_096
-"""Few, because zlib copies what follows the end of a member, which may be small."""
+"""Small, because zlib copies all bytes after the end of each member, and members may be small."""
 
 
 class _GzipFile(io.BufferedIOBase):
@@ -125,7 +125,7 @@ class _GzipFile(io.BufferedIOBase):
         self._member: Any = None
 
     def readinto1(self, buffer: "WriteableBuffer") -> int:
-        """Reads at least one byte of content; none at the end. Raises EOFError if the last member is incomplete."""
+        """Reads at least one byte of content, or none at the end. Raises EOFError if the last member is incomplete."""
         view, size = memoryview(buffer), 0
         while size < len(view):
             if self._at == len(self._data):
@@ -194,7 +194,7 @@ Input = str | os.PathLike[str] | BinaryFile
 
 
 def why_not_binary(file: object) -> str | None:
-    """Returns why bytes cannot be read from an object that has a method `read`, or None if they can."""
+    """Returns why an object with a `read` method returns no bytes, or None if it returns bytes."""
     kind = type(file).__name__
     if isinstance(file, io.TextIOBase):
         return f"{kind} is open for text: give the path of the file, or open it in binary mode, as in open(path, 'rb')"
@@ -235,7 +235,7 @@ class _Given(io.RawIOBase):
 
 
 class _FromUtf16(io.RawIOBase):
-    """UTF-16 text, as spreadsheets save it, in UTF-8. An invalid character becomes a byte that is not UTF-8."""
+    """UTF-16 text, which spreadsheets save, converted to UTF-8. An invalid character becomes a byte that is not UTF-8."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
@@ -314,7 +314,7 @@ def _size(stored: BufferedReader) -> int | None:
         return stored.raw.size
     try:
         found = os.fstat(stored.fileno())
-    except (OSError, AttributeError):  # in memory, or a stream of some other kind
+    except (OSError, AttributeError):  # in memory, or another kind of stream
         return None
     return found.st_size if stat.S_ISREG(found.st_mode) else None
 
@@ -345,7 +345,7 @@ def name_of(source: Input) -> str:
 
 
 def advice_for(source: Input, error: OSError, instead: str) -> str:
-    """Returns the advice `instead` if the file is missing and its name is an e-mail address, or an empty text."""
+    """Returns the advice `instead` if the file is missing and its name is an e-mail address, or an empty string."""
     is_address = "@" in str(_name(source)) and name_of(source) == _NOT_SHOWN
     return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
 
@@ -483,7 +483,7 @@ class FileReader(_FileReader[L]):
 
 
 def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows of a file in blocks. Raises the error of a file that breaks off after the rows before it."""
+    """Yields the rows of a file in blocks. If an error ends the file, raises it after the rows before it."""
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     is_utf16 = head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE)
     if is_utf16 and not looks_like_xml(head):
@@ -514,7 +514,7 @@ def _encoding_of(head: bytes) -> str:
 def _compared(
     blocks: Generator[Block[L], None, None], layout: FileLayout, file: InputFile, selection: Selection[L]
 ) -> Generator[Block[L], None, None]:
-    """Yields the blocks of a file. Raises InvalidInput before the first one if it differs from its layout."""
+    """Yields the blocks of a file. Raises InvalidInput before the first block if the file differs from its layout."""
     found, read_as = selection.files.current, by_name(selection)
     text = file.content.peek(HEAD_BYTES)[:HEAD_BYTES].decode("utf-8", "surrogateescape")
     is_same_format, rows, encoding = found["format"] == layout.format, found.get("rows", ()), found["encoding"]
@@ -554,15 +554,15 @@ def _shown(path: Sequence[str]) -> str:
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
-    """Returns the reader for a file, after its byte order mark. Raises NoRows if empty, InvalidInput if unknown."""
+    """Returns the reader for a file. Raises NoRows if the file is empty, InvalidInput if its format is unknown."""
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
         return _parquet(file)
     if file.extension == PARQUET and head:
         raise InvalidInput("this is not a Parquet file, although its name ends in .parquet")
-    for magic, says in _BINARY:
+    for magic, reason in _BINARY:
         if head.startswith(magic):
-            raise InvalidInput(f"this looks like a binary file, {says}")
+            raise InvalidInput(f"this looks like a binary file, {reason}")
     if FORMATS.get(file.extension) in (None, read_xml) and looks_like_xml(head):  # in any encoding
         if selection.why_no_xml is not None:
             raise InvalidInput(selection.why_no_xml)
@@ -612,7 +612,7 @@ def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
     if not isinstance(records, str | os.PathLike):
         return False
     text = os.fsdecode(records)
-    if is_address(text):  # `?` and `[` have another meaning in the address of a web server
+    if is_address(text):  # `?` and `[` have another meaning in a URL
         return glob.has_magic(text) and scheme_of(text) != "https"
     return glob.has_magic(text) and text.isprintable() and not os.path.lexists(text)
 
@@ -633,7 +633,7 @@ class FilesReader(_FileReader[L]):
     """Reads several files as one input, whose rows are numbered consecutively.
 
     Files that match a pattern are read in alphabetical order, and files of a list in the order of the list. Each file
-    has separate columns. The reader checks that every file exists before it reads the first one, so that a missing
+    may have different columns. The reader checks that every file exists before it reads the first one, so that a missing
     file is reported before anything is sent.
 
     Raises InvalidInput if a pattern matches no file.
@@ -662,14 +662,14 @@ class FilesReader(_FileReader[L]):
             raise InvalidInput("the pattern matches only files that the job itself writes")
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Returns the file that has a row that was read, and its number there; None for a single file."""
+        """Returns the file of a row and its row number in that file; None for a single file."""
         if len(self.paths) < 2 or not self._starts:
             return None
         at = bisect.bisect_right(self._starts, number) - 1
         return self._names[at], number - self._starts[at] + 1
 
     def find(self) -> Sequence[str]:
-        """Returns the paths of all files, after asking stores which addresses match the patterns."""
+        """Asks stores which addresses match the patterns, and returns the paths of all files."""
         self.paths = [
             found
             for path in self.paths
@@ -740,7 +740,7 @@ class FilesReader(_FileReader[L]):
         try:
             return Path(path).stat().st_size
         except ValueError:
-            return 0  # the text is not a path: opening it raises the error
+            return 0  # it is not a path: opening it raises the error
         except OSError as error:
             reason = why(error) + advice_for(path, error, self._selection.instead_of_paths)
         # Raised here, so that no error in its context holds the path, which may be an e-mail address.

@@ -59,7 +59,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
     @property
     def has_block(self) -> bool:
-        """Whether another block is ready that came with the previous one."""
+        """Whether another block of the rows collected last is ready."""
         return self._rows_read < self._rows_taken
 
     @property
@@ -67,7 +67,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         return len(self._items) >= ROWS_PER_BLOCK or self._end is not None
 
     def _take(self, item: Any) -> None:
-        """Collects an item. Raises InvalidInput, with its type and position, if it cannot be read as a row."""
+        """Collects an item. Raises InvalidInput with the item's type and position if it cannot be read as a row."""
         self._items_read += 1
         if isinstance(item, self._selection.bundles):
             self._bundle, self.total_rows = self._selection.unbundled(item), None
@@ -268,7 +268,7 @@ class AsyncIterableReader(_ItemReader[L]):
         try:
             while self._end is None:
                 await self._has_room.wait()
-                await yield_to_others()  # the tasks of other jobs have room at the same time
+                await yield_to_others()  # many jobs may get room at the same time
                 if self._bundle is not None:
                     self.on_first_row()
                     self._take_bundled()
@@ -282,7 +282,7 @@ class AsyncIterableReader(_ItemReader[L]):
         except asyncio.CancelledError:
             # If the job itself did not cancel it, the job must not end as if all rows had been read.
             self._end = self._end or InvalidInput("the iterable was cancelled, but not by its job")
-        except BaseException as end:  # noqa: BLE001 - as for plain iterables
+        except BaseException as end:  # noqa: BLE001 - any error of the iterable is raised again after the rows before it
             self._end = self._end or end
         finally:
             self._is_ready.set()

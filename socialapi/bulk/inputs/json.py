@@ -33,9 +33,9 @@ MAX_WRAPPERS: Final = 8
 """The most objects that may be nested around the array of rows, below the outermost object."""
 READ_BYTES: Final = 131_072
 _MAX_DIGITS: Final = 4_300
-"""The most digits of a number that Python converts. A longer number stays a text."""
+"""The most digits of a number that Python converts. A longer number becomes a string."""
 _TAIL: Final = 16
-"""An error this close to the end of the window may be caused by the end, within a literal or an escape."""
+"""An error this close to the end of the window may come from a literal or an escape that is cut off there."""
 
 TOO_LONG: Final = RowProblem(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"
@@ -110,7 +110,7 @@ def _line_item(file: BufferedReader, line: bytes) -> Any:
         return TOO_LONG
     try:
         found = orjson.loads(line)
-        # If there are more colons than names, a text contains some, or a name occurs twice.
+        # If there are more colons than names, a string contains a colon, or a name occurs twice.
         if found.__class__ is not dict or line.count(b'":') + line.count(b'" :') <= _count_names(found):
             return found
     except orjson.JSONDecodeError:
@@ -205,8 +205,8 @@ def _find_arrays(
     around: list[str],
     found: list[tuple[Sequence[str], Sequence[str], Sequence[str]]],
 ) -> int:
-    """Finds the arrays of objects in the object at this position. Adds for each its path, the names around it, and
-    the names in it.
+    """Finds the arrays of objects in the object at this position. Adds to `found` the path of each array, the names
+    around it, and the names in its first object.
 
     Returns the position after the object. Raises ValueError or IndexError at the end of the text.
     """
@@ -245,7 +245,7 @@ def _names_of_object(text: str, start: int) -> Sequence[str]:
 
 def _end_of_blanks(text: str, start: int) -> int:
     found = _blanks(text, start)
-    assert found is not None  # the pattern also matches an empty text
+    assert found is not None  # the pattern also matches an empty string
     return found.end()
 
 
@@ -309,7 +309,7 @@ class JsonWindow:
         self._skip("]")
 
     def _peek(self) -> str:
-        """Returns the next character that is not blank; an empty text at the end of the file."""
+        """Returns the next character that is not blank; an empty string at the end of the file."""
         while True:
             if self._text[self._at : self._at + 1].isspace():
                 self._go_to(_end_of_blanks(self._text, self._at))

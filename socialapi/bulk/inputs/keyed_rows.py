@@ -19,8 +19,8 @@ from socialapi.internal.records import FrozenRecord
 _KINDS_KEPT: Final = 256
 
 _PLAIN_ROW: Final = (
-    "a row must name its columns: use sqlite3.Row as the row_factory of a SQLite connection, dict_row as that of "
-    "psycopg, or the DuckDB relation itself, or make mappings with dict(zip(names, row))"
+    "a row must name its columns: set row_factory to sqlite3.Row (SQLite) or dict_row (psycopg), pass the DuckDB "
+    "relation itself, or make mappings with dict(zip(names, row))"
 )
 _ENTITY: Final = (
     "an ORM entity may query the database for each attribute: select columns instead, for example with "
@@ -40,7 +40,7 @@ class KeyedRow(FrozenRecord):
     """
 
     names: Callable[[Any], tuple[str, ...]]
-    """Returns the names of a row. A key that is not a text gets an empty name, which matches no column."""
+    """Returns the names of a row. A key that is not a string gets an empty name, which matches no column."""
     values: Callable[[Any], Sequence[Any]]
     """Returns the values of a row."""
     fixed_names: tuple[str, ...] | None = None
@@ -57,7 +57,7 @@ def keyed_row(kind: type) -> KeyedRow | None:
 
 
 def advice_for(kind: type) -> str:
-    """Returns advice for users whose rows have an unsupported class, or an empty text."""
+    """Returns advice for users whose rows have an unsupported class, or an empty string."""
     if issubclass(kind, tuple | list):
         return _PLAIN_ROW
     if hasattr(kind, "__arrow_c_stream__"):
@@ -149,7 +149,7 @@ def _find(kind: type) -> KeyedRow | None:
 
 
 def _is_entity(kind: type) -> bool:
-    """Returns whether SQLAlchemy maps the class to a table; reading a relationship of it queries the database."""
+    """Returns whether SQLAlchemy maps the class to a table. Reading its relationships queries the database."""
     return hasattr(kind, "__mapper__")
 
 
@@ -168,7 +168,7 @@ def _of_attributes(kind: type, declared: Iterable[str]) -> KeyedRow:
 def _guarded(
     kind: type, read: Callable[[Any], tuple[Any, ...]], attributes: Sequence[str] = ()
 ) -> Callable[[Any], tuple[Any, ...]]:
-    """Returns a function that reads an item, and raises InvalidInput in place of any error."""
+    """Returns a function that reads an item, and replaces any error with InvalidInput."""
 
     def guarded(item: Any) -> tuple[Any, ...]:
         try:

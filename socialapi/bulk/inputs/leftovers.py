@@ -18,7 +18,7 @@ BLANKS: Final = "\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 TYPOGRAPHIC_QUOTES: Final = "\u00ab\u00b4\u00bb\u2018-\u201f\u2039\u203a\u300c-\u300f\u301d-\u301f\uff02\uff07"
 
 MAX_CHARACTERS: Final = 1_000
-"""The length above which a text is returned unchanged, because no identifier with anything around it is as long."""
+"""The length above which a string is returned unchanged, because no identifier is that long."""
 
 # Patterns with large character classes take a millisecond to compile, and only unusual cells need
 # them: each is compiled on first use.
@@ -44,22 +44,22 @@ class Cleaned:
 
 
 Layer = Callable[[str], tuple[str, str]]
-"""A function that removes one kind of characters. Returns the rest and a word for them, or the text unchanged."""
+"""A function that removes one kind of characters. Returns the rest and a noun for them, or the same text."""
 
 
 def in_words(removed: tuple[str, ...]) -> str:
-    """Returns the warning that these characters were removed from a value; an empty text if none were removed."""
+    """Returns the warning that these characters were removed from a value, or an empty string if none were."""
     return f"{CLEANED}: {', '.join(removed)} removed" if removed else ""
 
 
 def is_wrapped(text: str) -> bool:
-    """Returns whether a trimmed id has leading or invisible characters that may not be part of it."""
+    """Returns whether a trimmed ID has leading or invisible characters that may not belong to it."""
     return text[:1] == "=" or is_quote(text[:1]) or (not text.isascii() and without_zero_width(text)[0] != text)
 
 
 def unwrapped(text: str) -> Cleaned:
-    """Returns an id without invisible characters, quotation marks around it, and the marks with
-    which spreadsheets keep a number as text (`="…"` or a leading apostrophe).
+    """Returns an ID without invisible characters, surrounding quotation marks, and the marks by which
+    spreadsheets keep a number as text (`="…"` or a leading apostrophe).
     """
     return peeled(text, _ID_LAYERS, lambda rest: not is_wrapped(rest), keep=True)
 

@@ -1,4 +1,4 @@
-"""Restores the digits of ids, codes, phone numbers and counts that were converted to floats.
+"""Restores the digits of IDs, codes, phone numbers and counts that were converted to floats.
 
 pandas turns a column of integers with a missing value into a column of floats. Such a number is converted back to an
 integer if no digit can have been lost.
@@ -19,8 +19,8 @@ EXACT_LIMIT: Final = 2**53 - 1
 _MAX_EXACT_DIGITS: Final = 15
 _DIGEST_BYTES: Final = 32
 _MAX_DECIMALS: Final = 1_000
-"""The most decimals that are checked: a number with a million of them takes as long as a file."""
-NOT_TEXT: Final = "is neither a text nor a whole number"
+"""The most decimal places that are checked: a million of them take as long as reading a file."""
+NOT_TEXT: Final = "is neither text nor a whole number"
 NESTED: Final = 'holds an object: give the path of the value in it, as in columns={"<field>": "<column>.value"}'
 INFINITE: Final = "is not a finite number"
 INEXACT: Final = (
@@ -28,7 +28,7 @@ INEXACT: Final = (
 )
 
 looks_like_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
-"""Matches texts that are probably an id or code that a program has rewritten as a float."""
+"""Matches strings that are probably an ID or code rewritten as a float by a program."""
 _MISSING_TYPES: Final = frozenset({"NAType", "UnsetType"})
 """The types of missing values in pandas and msgspec."""
 _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
@@ -89,8 +89,8 @@ def is_number(value: object) -> bool:
 
 
 def texts_of(value: Any) -> Iterator[tuple[str, str]]:
-    """Yields each text in a value, which may be an array, with an empty reason. A whole number becomes its digits,
-    and a missing value an empty text. For a value that is not a text, yields an empty text and the reason.
+    """Yields each string in a value, which may be an array, with an empty reason. A whole number becomes its digits,
+    and a missing value an empty string. For any other value, yields an empty string and the reason.
     """
     for each in value if isinstance(value, list | tuple) else (value,):
         if isinstance(each, str):
@@ -121,7 +121,7 @@ def _text_of_bytes(data: bytes) -> str | None:
 
 
 def digits_of(value: Any) -> str:
-    """Returns the digits of a whole number. Raises NoDigits for others, and where digits may have been lost."""
+    """Returns the digits of a whole number. Raises NoDigits for any other value, or if digits may have been lost."""
     if not is_number(value):
         raise NoDigits(NESTED if isinstance(value, Mapping) else NOT_TEXT)
     try:

@@ -28,12 +28,12 @@ LAYOUTS_KEPT: Final = 256
 MAX_NAMES_KEPT: Final = 500
 """The most names of a layout that is cached."""
 MAX_KEYS_COMPARED: Final = 16
-"""The most keys of objects that are compared as columns: with more keys, most of the work would be wasted."""
+"""The most keys of objects that are read column by column: with more keys, most columns would be unused."""
 MAX_NAMES_PER_OBJECT: Final = 10_000
 """The most names that an object may have. More names are probably data."""
-OBJECTS_JUDGED: Final = 1_000
+OBJECTS_CHECKED: Final = 1_000
 """The number of objects at the beginning of a file whose names count as the names of the file."""
-_LISTS_JUDGED: Final = 8
+_LISTS_CHECKED: Final = 8
 """The number of lists, each of at least `BYTES_PER_BLOCK`, after which fewer objects are enough."""
 _MAX_DIGITS: Final = 9
 """The most digits of an index in a path."""
@@ -48,7 +48,7 @@ MANY_NAMES: Final = RowProblem(f"has more than {MAX_NAMES_PER_OBJECT:,} names")
 Item = tuple[Any, int]
 """A value, or the problem with it, and the number of its first line."""
 Object = Mapping[Any, Any] | RowProblem
-"""A mapping, or the problem with the value in its place."""
+"""A mapping, or the problem with a value that is not a mapping."""
 Keys = tuple[Any, ...]
 Found = tuple[tuple[str, ...], L]
 """The sorted names of an object, and their layout."""
@@ -109,14 +109,14 @@ class ObjectBlocks(Generic[L]):
     def _block_of_equal(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None
     ) -> Block[L] | None:
-        """Returns the block if all objects are dictionaries with the same few keys, as they usually are, or None."""
+        """Returns the block if all objects are dictionaries with the same few keys (the usual case), or None."""
         if set(map(type, objects)) != {dict}:
             return None
         dictionaries = cast("Sequence[dict[Any, Any]]", objects)
         keys = tuple(dictionaries[0])
         if len(keys) > MAX_KEYS_COMPARED or set(map(len, dictionaries)) != {len(keys)}:
             return None
-        try:  # the same number of keys, and all of these keys, mean the same keys
+        try:  # objects with as many keys as the first one and all of its keys have the same keys
             cells = {key: list(map(itemgetter(key), dictionaries)) for key in keys}
         except KeyError:
             return None
@@ -170,7 +170,7 @@ def names_of(objects: Sequence[Object]) -> Sequence[str]:
 
 
 def with_paths(objects: Sequence[Any], selection: Selection[Any]) -> Sequence[Any]:
-    """Returns the objects as the selection flattens them, and adds their values at the given paths."""
+    """Returns the objects, flattened by the selection, with their values at the given paths."""
     objects, paths = selection.flattened(objects), selection.paths
     if not paths:
         return objects
@@ -197,7 +197,7 @@ def value_at(item: Any, path: str) -> Any:
 
 
 def check_names(names: Sequence[str], objects: Iterable[Any], selection: Selection[Any]) -> None:
-    """Raises InvalidInput if these names of the first objects show that the input cannot be used."""
+    """Raises InvalidInput if the names in the first objects show that the input cannot be used."""
     with advice_on_paths(objects, selection):
         selection.check_keys(names)
 
@@ -228,11 +228,11 @@ def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
             yield before + name
 
 
-def _with_judged(lists: Iterator[list[Item]]) -> Iterator[tuple[list[Item], list[Item]]]:
-    """Yields each list, and the items by which the file is judged if it is the first one: also those behind it."""
+def _with_first_items(lists: Iterator[list[Item]]) -> Iterator[tuple[list[Item], list[Item]]]:
+    """Yields each list, and the items to check the file by: for the first list, also the items of the next lists."""
     head, error = list[list[Item]](), None
     try:
-        while len(head) < _LISTS_JUDGED and sum(map(len, head)) < OBJECTS_JUDGED:
+        while len(head) < _LISTS_CHECKED and sum(map(len, head)) < OBJECTS_CHECKED:
             head.append(next(lists))
     except StopIteration:
         pass
@@ -253,19 +253,19 @@ def _objects_of(items: Sequence[Item], selection: Selection[Any]) -> Sequence[Ob
 def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
     """Yields the items of a file in blocks. An item that is not a mapping becomes an unreadable row.
 
-    Raises NoRows if there are no items. Raises InvalidInput if none of the first items is a mapping (`expected` says
-    what was expected), or if they lack something that the selection needs.
+    Raises NoRows if there are no items. Raises InvalidInput if none of the first items is a mapping (`expected`
+    completes the message), or if they lack a name that the selection needs.
     """
     objects = ObjectBlocks(selection)
     number, is_checked = 1, False
-    for some, judged in _with_judged(in_lists(items)):
+    for some, first_items in _with_first_items(in_lists(items)):
         if not is_checked and any(item is not IS_BLANK for item, _ in some):
             is_checked = True
-            found = _objects_of(judged, selection)
+            found = _objects_of(first_items, selection)
             if all(isinstance(item, RowProblem) for item in found):
                 first = next(item.reason for item in found if isinstance(item, RowProblem) and item is not IS_BLANK)
                 raise InvalidInput(f"none of the first {expected}. The first one {first}")
-            check_names(names_of(found[:OBJECTS_JUDGED]), found, selection)
+            check_names(names_of(found[:OBJECTS_CHECKED]), found, selection)
         yield from objects.blocks(_objects_of(some, selection), number, [line for _, line in some])
         number += len(some)
     if number == 1:

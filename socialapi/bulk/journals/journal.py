@@ -37,14 +37,14 @@ class JobIdentity(FrozenRecord):
     source: Mapping[str, str | int]
     """The fingerprint of the input, from `fingerprint`."""
     settings: Mapping[str, Setting]
-    """Everything that changes what is sent."""
+    """All options that affect what is sent."""
 
     def differences(self, now: "JobIdentity") -> list[str]:
-        """Returns a line for each setting that differs in another identity, with both values."""
+        """Returns a line, with both values, for each property that differs from another identity."""
         found = [_difference("kind", self.kind, now.kind)] if self.kind != now.kind else []
         for here, there in ((self.target, now.target), (self.source, now.source), (self.settings, now.settings)):
             names = [*here, *(name for name in there if name not in here)]
-            then, current = (_without_persons(part) if here is self.settings else part for part in (here, there))
+            then, current = (_with_addresses_hidden(part) if here is self.settings else part for part in (here, there))
             found += [
                 _difference(n, then.get(n), current.get(n))
                 for n in names
@@ -55,10 +55,10 @@ class JobIdentity(FrozenRecord):
 
 @attrs.frozen
 class Outcome(FrozenRecord):
-    """The outcome of a row: `accepted`, `rejected`, or a word of the job. `digest` is a `digest64`.
+    """The outcome of a row: `accepted`, `rejected`, or an outcome of the job. `digest` is a `digest64`.
 
-    `field` and `reason` describe a refusal, and `warnings` are pairs of them. None contains a value
-    of the row.
+    `field` and `reason` describe a rejection, and `warnings` are pairs of field and reason. None of
+    these contains a value of the row.
     """
 
     row: int
@@ -71,7 +71,7 @@ class Outcome(FrozenRecord):
 
 @attrs.frozen
 class RecordedBatch(FrozenRecord):
-    """A batch: its first and last row, their number, a digest, and the outcomes other than `accepted`."""
+    """A batch: its first and last row, its number of rows, a digest, and all outcomes except `accepted`."""
 
     number: int
     first_row: int
@@ -87,7 +87,7 @@ class Opened(FrozenRecord):
     """The state of a journal when it is opened.
 
     `started_at` is the start of the first run, from which times are computed. `is_finished` is true
-    if an earlier run settled everything, and `last_batch` is the highest number that was confirmed.
+    if an earlier run settled every row, and `last_batch` is the highest number of a confirmed batch.
     """
 
     job_id: str
@@ -100,17 +100,17 @@ class Opened(FrozenRecord):
 
 @runtime_checkable
 class Journal(Protocol):
-    """Records the progress of a job. Data is durable when a method returns.
+    """Records the progress of a job. When a method returns, its data is durable.
 
     Belongs to one job, between `open` and `aclose`. Every method raises ConfigurationError if the
-    journal cannot be read or written; then nothing more is sent.
+    journal cannot be read or written, and the job then stops sending.
     """
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
         """Begins a run. Raises InvalidInput, which lists the differences, if the journal belongs to another job."""
 
     async def recall(self, number: int) -> RecordedBatch | None:
-        """Returns the batch with this number if it was ever begun."""
+        """Returns the batch with this number, or None if it was never begun."""
 
     async def begin(self, batch: RecordedBatch) -> None:
         """Records that the batch is about to be sent. An unconfirmed batch may be begun again."""
@@ -119,10 +119,10 @@ class Journal(Protocol):
         """Records that every row of a batch has its outcome; `outcomes` are the outcomes other than `accepted`."""
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
-        """Returns the recorded outcomes of rows from one number to another, by row."""
+        """Returns the recorded outcomes of a range of rows, by row number."""
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
-        """Records outcomes of rows outside of batches, or before all rows of a batch have an outcome."""
+        """Records outcomes of rows that belong to no batch, or whose batch is not complete yet."""
 
     async def keep(self, name: str, number: int) -> int:
         """Stores a number under a name. Returns the number that was stored first."""
@@ -131,10 +131,10 @@ class Journal(Protocol):
         """Returns the number stored under a name, or None."""
 
     async def last_row(self) -> int:
-        """Returns the highest row that has an outcome or is in a recorded batch; 0 if there is none."""
+        """Returns the highest number of a row that has an outcome or is in a recorded batch, or 0."""
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """Records that the run is over, with its counts. A finished job stays so if this run noted nothing."""
+        """Records the end of the run and its counts. A finished job stays finished if this run recorded nothing."""
 
     async def aclose(self) -> None:
         """Closes the journal. Idempotent."""
@@ -150,30 +150,30 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
     advice = "choose another path"
     whose = "another input" if then.kind == now.kind and then.target == now.target else "another job"
     if then.source == now.source and whose == "another input":
-        whose, advice = "the same job with other settings", "go on with the settings of then, choose another path"
+        whose, advice = "the same job with different settings", "use the earlier settings, choose another path"
     raise InvalidInput(
-        f"the {journal} belongs to {whose}: {shown}; {advice}, or have it deleted by `socialapi jobs forget`"
+        f"the {journal} belongs to {whose}: {shown}; {advice}, or delete it with `socialapi jobs forget`"
     )
 
 
 def impersonal(name: str) -> str:
-    """Returns a name given by the user in a form for journals: a digest if the name may be a value."""
+    """Returns a name from the user for a journal, or a digest if the name may be personal data."""
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def columns_setting(columns: ColumnMapping) -> str:
-    """Returns the columns for a journal. If a value was given as a name, only its digest is stored."""
-    said = {
+    """Returns the column mapping for a journal, with digests of the names that may be personal data."""
+    mapping = {
         kind: impersonal(str(names)) if isinstance(names, str | int) else [impersonal(str(name)) for name in names]
         for kind, names in columns.items()
     }
-    return orjson.dumps(said).decode()
+    return orjson.dumps(mapping).decode()
 
 
 def _listed(setting: Setting) -> object:
-    """Returns a setting of columns with a list of names for each kind; any other setting unchanged."""
+    """Returns a column mapping with a list of names for each kind, and any other setting unchanged."""
     if not (isinstance(setting, str) and setting.startswith("{")):
         return setting
     found = orjson.loads(setting)
@@ -181,23 +181,23 @@ def _listed(setting: Setting) -> object:
 
 
 def digest64(content: bytes) -> int:
-    """Returns a digest that fits into 64 bits with a sign."""
+    """Returns a digest as a signed 64-bit integer."""
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big", signed=True)
 
 
 class Files(Protocol):
-    """The files of an input: a reader."""
+    """A reader that knows the files of its input."""
 
     def find(self) -> Sequence[str]:
-        """Returns the files of an input of several files."""
+        """Returns the paths of the files if the input has several."""
 
     def version_of(self, address: str) -> FileVersion:
         """Returns the version of the file at an address."""
 
 
 async def fingerprint(source: object, files: Files) -> dict[str, str | int]:
-    """Returns what identifies an input: for a file its path, size and a digest of its beginning,
-    for a remote file its size and its ETag or time, for anything else its type.
+    """Returns the properties that identify an input: the path, size and a digest of the beginning of
+    a file, the size and the ETag or time of a remote file, or the type of any other input.
 
     Raises InvalidInput for a file that cannot be read.
     """
@@ -224,14 +224,14 @@ def _of_file(path: str | os.PathLike[str], which: str, files: Files) -> dict[str
         version = files.version_of(text)
         if (stamp := version.etag or version.changed_at) is None:
             raise InvalidInput(
-                f"{name_of(text)}: its server sends neither an ETag nor the time of its last change, so that a journal could "
-                "not tell it from another file: copy it here first, or run without a journal"
+                f"{name_of(text)}: its server sends neither an ETag nor the time of its last change, so a journal could not "
+                "detect a different file: download it first, or run without a journal"
             )
         return {f"path{which}": name_of(text), f"size{which}": version.size or "unknown", f"version{which}": stamp}
     try:
         shown = str(Path(text).absolute())
         found = Path(text).stat()
-        if not stat.S_ISREG(found.st_mode):  # reading a pipe would take what the job is to read
+        if not stat.S_ISREG(found.st_mode):  # reading a pipe would consume the job's input
             return {f"path{which}": shown, f"type{which}": "not a regular file"}
         with Path(text).open("rb") as file:
             head = file.read(HEAD_BYTES)
@@ -256,10 +256,10 @@ def _shown(name: str, value: Setting) -> str:
     return str(value) or "nothing"
 
 
-def _without_persons(settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Returns the settings for a message. A text with an @ may be an address and is hidden, unless it is a path."""
-    return {name: "<hidden>" if _names_somebody(value) else value for name, value in settings.items()}
+def _with_addresses_hidden(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Returns the settings for a message. Hides strings with an @, which may be e-mail addresses, except paths."""
+    return {name: "<hidden>" if _may_be_address(value) else value for name, value in settings.items()}
 
 
-def _names_somebody(value: Setting) -> bool:
+def _may_be_address(value: Setting) -> bool:
     return isinstance(value, str) and "@" in value and not Path(value).is_absolute()

@@ -22,10 +22,10 @@ T = TypeVar("T")
 class JournalView:
     """The content of a journal that no job is using.
 
-    `state` is `finished`, `stopped`, `interrupted` (also after a kill) or `empty`. `batches` and
-    `rows` are confirmed; `unconfirmed` batches were started. `outcomes` counts the rows that have a
-    recorded outcome, by outcome. `counts` are the counts that the last run reported, empty if it
-    was killed. `texts` are what the program that ran the job had the journal remember.
+    `state` is `finished`, `stopped`, `interrupted` (including after a kill) or `empty`. `batches` and
+    `rows` count confirmed batches and their rows, and `unconfirmed` counts batches that were only
+    begun. `outcomes` is the number of rows with each outcome. `counts` are those of the last run's
+    report, empty if it was killed. `texts` are the strings stored with `SqliteJournal.remember`.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class JournalView:
 
     @property
     def is_finished(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether every row has its outcome."""
         return self.state == FINISHED
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,12 +55,12 @@ class JournalView:
 
 
 def look(path: str | os.PathLike[str]) -> JournalView | None:
-    """Returns the content of the journal; None while a job uses it. Raises ConfigurationError for another file."""
+    """Returns the content of a journal; None while a job uses it. Raises ConfigurationError for any other file."""
     return _read(Path(path), lambda connection: _view(Path(path), connection))
 
 
 def is_journal(path: Path) -> bool:
-    """Returns whether the head of the file is that of a journal."""
+    """Returns whether the file begins like a journal."""
     return application_id_of(path) == SCHEMA.application_id
 
 
@@ -89,7 +89,7 @@ def _in_transaction(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
         kind = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if kind != SCHEMA.application_id:
-            raise ConfigurationError(f"{path} is no journal of a job, or one of another version of this package")
+            raise ConfigurationError(f"{path} is not a journal, or was written by another version of this package")
         if version != SCHEMA.version:
             raise ConfigurationError(f"the journal {path} was written by {other_version(version, SCHEMA)}")
         return work(connection)

@@ -22,10 +22,10 @@ RUNNING: Final = "running"
 FINISHED: Final = "finished"
 SCHEMA: Final = Schema(
     application_id=0x534A4F42,  # "SJOB"
-    version=2,  # since 2, what a row means may depend on the version of the normaliser, which stands in the settings
+    version=2,  # since 2, rows depend on the version of the normaliser, which is one of the settings
     remedy=(
-        "end the job with that version, or delete the journal with `socialapi jobs forget` and begin anew: what is sent twice "
-        "changes nothing"
+        "finish the job with that version, or delete the journal with `socialapi jobs forget` and start again: sending rows "
+        "twice changes nothing"
     ),
     statements=(
         "CREATE TABLE job (number INTEGER PRIMARY KEY, id, identity, started_at, last_run_at, runs, state, counts, seal)",
@@ -37,10 +37,10 @@ SCHEMA: Final = Schema(
 
 
 class SqliteJournal:
-    """A journal in a separate SQLite file. Writes that wait for the disk share the next commit.
+    """A journal in a separate SQLite file. Waiting writes share one commit.
 
-    Every row has a checksum of its content, so that a damaged row is detected and an unconfirmed
-    batch is never taken for confirmed.
+    Every row has a checksum of its content, which reveals damage: an unconfirmed batch never counts
+    as confirmed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -48,11 +48,11 @@ class SqliteJournal:
         self._database = SqliteFile(path, SCHEMA, purpose="journal")
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Opens the file, or creates it. Any job may use a journal in which nothing is recorded yet."""
+        """Opens the file, or creates it. Any job may use a journal without records."""
         return await self._database.open(lambda connection: self._begin_run(connection, identity, now))
 
     async def recall(self, number: int) -> RecordedBatch | None:
-        """Returns the batch with this number if it was ever begun."""
+        """Returns the batch with this number, or None if it was never begun."""
         return await self._database.run(lambda connection: _batch(connection, number))
 
     async def begin(self, batch: RecordedBatch) -> None:
@@ -64,7 +64,7 @@ class SqliteJournal:
         await self._database.write(lambda connection: _confirm(connection, number, outcomes))
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
-        """Returns the recorded outcomes of rows from one number to another, by row."""
+        """Returns the recorded outcomes of a range of rows, by row number."""
         query = "SELECT * FROM outcomes WHERE row BETWEEN ? AND ?"
         found = await self._database.run(lambda connection: _unsealed(connection.execute(query, (first_row, last_row))))
         return {row[0]: _outcome(row) for row in found}
@@ -89,37 +89,37 @@ class SqliteJournal:
         return found[0][1] if found else None
 
     async def remember(self, name: str, text: str) -> None:
-        """Stores a text under a name, in place of an earlier one. Until there are records, another job removes it."""
+        """Stores a string under a name, replacing an earlier one. A new job removes it if nothing is recorded yet."""
         statement = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?)"
         await self._database.write(lambda connection: _insert(connection, statement, [(name, text)]))
 
     async def last_row(self) -> int:
-        """Returns the highest row that has an outcome or is in a recorded batch."""
+        """Returns the highest number of a row that has an outcome or is in a recorded batch."""
         return await self._database.run(_last_row)
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         """Records that the run is over."""
-        said = orjson.dumps(dict(counts)).decode()
-        await self._database.write(lambda connection: _finish(connection, state, said))
+        counts_json = orjson.dumps(dict(counts)).decode()
+        await self._database.write(lambda connection: _finish(connection, state, counts_json))
 
     async def aclose(self) -> None:
         """Closes the file once pending operations are done. Idempotent."""
         await self._database.aclose()
 
     def _begin_run(self, connection: sqlite3.Connection, identity: JobIdentity, now: datetime) -> Opened:
-        said, time = orjson.dumps(attrs.asdict(identity)).decode(), now.isoformat()
+        identity_json, time = orjson.dumps(attrs.asdict(identity)).decode(), now.isoformat()
         inspect(connection)
         before = job_of(connection)
         if before is None or not has_records(connection):
-            # Eight digits tell the jobs of one user apart.
-            digest = hashlib.sha256("\n".join((str(self.path.absolute()), said, time)).encode()).hexdigest()
+            # Eight digits are enough to distinguish the jobs of one user.
+            digest = hashlib.sha256("\n".join((str(self.path.absolute()), identity_json, time)).encode()).hexdigest()
             job_id = digest[:8] if before is None else before.id
             connection.execute("DELETE FROM kept")
-            _put_job(connection, JobLine(job_id, said, time, time))
+            _put_job(connection, JobLine(job_id, identity_json, time, time))
             return Opened(job_id=job_id, started_at=now, is_new=True)
         refuse_other(str(self._database), before.job, identity)
-        # A finished job stays finished if it is called again without any work. It is running again
-        # once a batch is begun or an outcome noted.
+        # A finished job stays finished if a repeated call has nothing to do. It counts as running
+        # once a batch is begun or an outcome is recorded.
         state = FINISHED if before.state == FINISHED else RUNNING
         job = attrs.evolve(before, last_run_at=time, runs=before.runs + 1, state=state)
         _put_job(connection, job)
@@ -159,7 +159,7 @@ def inspect(connection: sqlite3.Connection) -> None:
     connection.text_factory = lambda text: text.decode("utf-8", "replace")  # the checksum detects changes
     # The complete check: the quick one does not compare indexes with their tables.
     if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-        raise damage("the pages do not fit together")
+        raise damage("its pages are inconsistent")
 
 
 def has_records(connection: sqlite3.Connection) -> bool:
@@ -175,14 +175,14 @@ def job_of(connection: sqlite3.Connection) -> JobLine | None:
 
 
 def remembered(connection: sqlite3.Connection) -> dict[str, str]:
-    """Returns the texts of the file, by name."""
+    """Returns the strings that `remember` stored, by name."""
     return dict(_unsealed(connection.execute("SELECT * FROM kept WHERE typeof(value) = 'text'")))
 
 
 def _job(connection: sqlite3.Connection) -> JobLine:
     job = job_of(connection)
     if job is None:
-        raise damage("there is no job in it")
+        raise damage("it contains no job")
     return job
 
 
@@ -191,7 +191,7 @@ def _put_job(connection: sqlite3.Connection, job: JobLine) -> None:
     _insert(connection, "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
 
 
-def _go_on(connection: sqlite3.Connection) -> None:
+def _mark_running(connection: sqlite3.Connection) -> None:
     job = _job(connection)
     if job.state != RUNNING:
         _put_job(connection, attrs.evolve(job, state=RUNNING))
@@ -204,12 +204,12 @@ def _finish(connection: sqlite3.Connection, state: State, counts: str) -> None:
 
 
 def _begin(connection: sqlite3.Connection, batch: RecordedBatch) -> None:
-    _go_on(connection)
+    _mark_running(connection)
     _put_batch(connection, batch)
 
 
 def _note(connection: sqlite3.Connection, outcomes: Sequence[Outcome]) -> None:
-    _go_on(connection)
+    _mark_running(connection)
     _put_outcomes(connection, outcomes, None)
 
 
@@ -238,7 +238,7 @@ def _last_row(connection: sqlite3.Connection) -> int:
 def _confirm(connection: sqlite3.Connection, number: int, outcomes: Sequence[Outcome]) -> None:
     batch = _batch(connection, number)
     if batch is None:
-        raise RuntimeError(f"batch {number} is confirmed, but was never begun, which is a bug of this package")
+        raise RuntimeError(f"batch {number} was confirmed but never begun, which is a bug in this package")
     _put_batch(connection, attrs.evolve(batch, confirmed=True))
     _put_outcomes(connection, outcomes, number)
 
@@ -261,21 +261,21 @@ def _put_outcomes(connection: sqlite3.Connection, outcomes: Iterable[Outcome], b
 
 def _outcome(line: Row) -> Outcome:
     row, outcome, field, reason, warnings, digest, _ = line
-    said = tuple((field, reason) for field, reason in orjson.loads(warnings or "[]"))
-    return Outcome(row, outcome, field or "", reason or "", digest, said)
+    pairs = tuple((field, reason) for field, reason in orjson.loads(warnings or "[]"))
+    return Outcome(row, outcome, field or "", reason or "", digest, pairs)
 
 
 def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]) -> None:
-    """Inserts lines, each with its checksum. Returns None and not the cursor, which must not leave its thread."""
+    """Inserts rows with their checksums. Returns None, because the cursor must not leave its thread."""
     connection.executemany(statement, ((*values, _seal(values)) for values in lines))
 
 
 def _unsealed(lines: Iterable[Row]) -> list[Row]:
-    """Returns the lines without their checksums. Raises sqlite3.DatabaseError if a line was changed."""
+    """Returns rows without their checksums. Raises sqlite3.DatabaseError if a row was changed."""
     found = []
     for *values, seal in lines:
         if seal != _seal(tuple(values)):
-            raise damage("a line is not as it was written")
+            raise damage("a row does not match its checksum")
         found.append(tuple(values))
     return found
 

@@ -44,7 +44,7 @@ OTHER_REASONS: Final = "other reasons"
 
 
 def count_reason(reasons: Counter[str], reason: str) -> None:
-    """Counts a reason separately, or together with others if there are too many."""
+    """Counts a reason separately, or with the other reasons if there are too many different ones."""
     reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
 
 
@@ -64,17 +64,17 @@ def _known(plain: Iterable[str]) -> dict[str, Known]:
 _DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
 _PHONE_DIGESTS: Final = _known(_PHONES)
 WELL_KNOWN: Final = frozenset(_DIGESTS | _PHONE_DIGESTS)
-"""The digests of empty texts and of placeholders of any kind."""
+"""The digests of the empty string and of placeholders of any kind."""
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns whether a digest is of an empty text, of a placeholder, or of one of their digests, or None."""
+    """Returns which well-known value a digest stands for; None for other digests."""
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
 
 
 def is_placeholder(kind: IdentifierKind, text: str) -> bool:
-    """Returns whether a trimmed text stands for no value. Addresses are recognised by their digests."""
+    """Returns whether a trimmed value is a placeholder. Addresses are recognised by their digests."""
     if text.lower() in WORDS or is_null_word(text):
         return True
     return (
@@ -109,7 +109,7 @@ async def linted(
     write_layout: str | os.PathLike[str] | None,
     allow_empty: bool,
 ) -> LintReport:
-    """Returns the report on the rows, or the first `sample` of them, that a job with these options would read."""
+    """Lints the rows that a job with these options would read, or the first `sample` rows, and returns the report."""
     records, selection, options, network = reading
     check_layout_place(write_layout, records)
     try:
@@ -135,7 +135,7 @@ async def linted(
 
 
 def is_ordinary_number(text: str) -> bool:
-    """Returns whether a text is only digits, perhaps after a plus, and ends as no placeholder and no digest does."""
+    """Returns whether a value has only digits, perhaps after a plus, and does not end like a placeholder."""
     return (
         text[-1:] != text[-2:-1]
         and text[-2:] not in ("89", "90")
@@ -184,7 +184,7 @@ def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
 
 def _of_rows(report: LintReport, broken_rows: Mapping[str, int]) -> Iterator[Finding]:
     if report.broken_off is not None:
-        yield Finding("the input breaks off, and what comes after that is not looked at", "high", is_error=True)
+        yield Finding("the input breaks off; the rest was not checked", "high", is_error=True)
     if not report.rows:
         yield Finding("there are no rows", "high")
         return
@@ -203,32 +203,36 @@ def _of_rows(report: LintReport, broken_rows: Mapping[str, int]) -> Iterator[Fin
 
 def _of_digests(kind: KindLint) -> Iterator[Finding]:
     if kind.of_nothing:
-        yield _error(kind, kind.of_nothing, "digests of an empty text; leave empty values empty, do not hash them")
+        yield _error(
+            kind, kind.of_nothing, "digests of an empty string; leave empty values empty instead of hashing them"
+        )
     if kind.hashed_twice:
-        what = "digests of digests of well-known values; probably the whole column is hashed twice, and matches nobody"
+        what = "digests of digests of well-known values; the column was probably hashed twice and matches nobody"
         yield Finding(_text(kind, kind.hashed_twice, what), "high", is_error=True)
     if kind.wrong_length:
         yield _error(
-            kind, kind.wrong_length, "digests of another kind (MD5, SHA-1), or cut off; only SHA-256 is accepted"
+            kind, kind.wrong_length, "digests of another kind (MD5, SHA-1), or truncated; only SHA-256 is accepted"
         )
     if kind.upper_case:
-        yield Finding(_text(kind, kind.upper_case, "digests that are not in lower case, in which they are sent"), "low")
+        yield Finding(
+            _text(kind, kind.upper_case, "digests not in lower case; an upload sends them in lower case"), "low"
+        )
 
 
 def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
     if kind.cleaned:
-        done = "sends it" if kind.kind == "partner_user_id" else "removes it"
-        what = f"something around them, such as quotation marks or mailto:; an upload {done}"
+        done = "sends" if kind.kind == "partner_user_id" else "removes"
+        what = f"extra characters around them, such as mailto: or quotation marks; an upload {done} them"
         yield Finding(_text(kind, kind.cleaned, what), "low")
     if kind.like_floats:
-        text = _text(kind, kind.like_floats, "written like 1000.0 or 1E+15; an upload sends them as they are")
+        text = _text(kind, kind.like_floats, "written like 1000.0 or 1E+15; an upload sends them unchanged")
         yield Finding(text, _risk(kind.like_floats / kind.present, _MUCH, _LITTLE))
     if kind.placeholders:
-        text = _text(kind, kind.placeholders, "placeholders, which stand for nobody")
+        text = _text(kind, kind.placeholders, "placeholders instead of values")
         yield Finding(text, _risk(kind.placeholders / kind.present, _MUCH, _LITTLE))
     for reason, count in kind.reasons.items():
         text = _text(kind, count, f"cannot be used: {reason}")
-        # Every export has a few bad values, but a column with only bad values was exported wrongly.
+        # Every export has a few bad values, but a column of only bad values was exported wrongly.
         yield Finding(text, _risk(count / kind.present, 2 * _MUCH, 2 * _SOME), is_error=not kind.usable)
     if kind.may_be_foreign:
         yield Finding(_text(kind, kind.may_be_foreign, f"each {MAY_BE_FOREIGN}"), "low")
@@ -237,12 +241,12 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
             _text(
                 kind,
                 kind.by_region,
-                "no country code; the default region or the country of the row says what they mean",
+                "no country code; an upload uses the default region or the country of the row",
             ),
             "low",
         )
     elif kind.no_country_code and not has_region:
-        yield Finding(_text(kind, kind.no_country_code, "no country code; look again with a default region"), "low")
+        yield Finding(_text(kind, kind.no_country_code, "no country code; lint again with a default region"), "low")
 
 
 def _of_column(column: ColumnLint) -> Iterator[Finding]:

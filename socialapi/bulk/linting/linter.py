@@ -64,16 +64,16 @@ async def lint_records(
     network: Network | None = None,
     **reading: Any,
 ) -> LintReport:
-    """Returns a report on how an upload of the records, or of the first `sample` records, would go.
+    """Returns a report on what an upload of the records, or of the first `sample` records, would do.
 
-    `reading` are the options of an upload that say how its input is read. `takes_effective_at` is
-    true if the target accepts a time of effect. `now` is the time of the upload. Nothing is sent,
-    and memory stays flat. Raises InvalidInput for options and input that cannot be used at all, and
-    NoRows for an input without rows that is not allowed; a later break is in the report.
+    `reading` are the upload options for reading the input. `takes_effective_at` is true if the target accepts a start
+    time. `now` is the time of the upload. Nothing is sent, and memory stays flat. Raises InvalidInput for invalid
+    options and unreadable input, and NoRows for an empty input unless it is allowed. If the input breaks off later, the
+    report says so.
     """
     faults, kinds, options = Faults(), tuple(kinds), UploadOptions(**reading)
     if sample is not None and sample < 1:
-        faults.append(invalid("sample", "must be a number of rows of at least 1"))
+        faults.append(invalid("sample", "must be at least 1 row"))
     with faults:
         options = options.laid_out(IdentifierColumns.of(None, kinds))
         selection = IdentifierColumns.of(options.columns, kinds, options.form)
@@ -96,7 +96,7 @@ async def lint_records(
 
 @attrs.define
 class _Counts:
-    """The counts of one kind, named as in `KindLint`; for a column, only the first two."""
+    """The counts of one kind, named as in `KindLint`; columns use only the first two."""
 
     present: int = 0
     digests: int = 0
@@ -210,7 +210,7 @@ class Linter:
         self._look_closer(kind, text, value, remark, column)
 
     def _column(self, field: str, kind: str) -> _Counts:
-        """Returns the counts of a column. If there are ever new columns, the first ones are kept."""
+        """Returns the counts of a column. If there are too many columns, only the first ones are kept."""
         column = self._columns.get((field, kind))
         if column is None:
             column = _Counts()

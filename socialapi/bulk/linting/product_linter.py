@@ -25,7 +25,7 @@ from socialapi.session.network import Network
 _HTML_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>").search
 _MANY: Final = 0.1
 _SOME: Final = 0.01
-HAS_TAGS: Final = "HTML tags, of which the service warns"
+HAS_TAGS: Final = "HTML tags, about which the service warns"
 MAX_KEPT: Final = 200_000
 
 
@@ -44,18 +44,18 @@ async def lint_products(
     network: Network | None = None,
     on_progress: OnProgress | None = None,
 ) -> LintReport:
-    """Returns a report on how a load of the products, or of the first `sample` products, would go.
+    """Returns a report on what a load of the products, or of the first `sample` products, would do.
 
-    `now` is the time of the load, by default the current time. Nothing is sent, and memory stays
-    flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for an
-    input without rows that is not allowed; where the input breaks later, the report says so.
+    `now` is the time of the load, by default the current time. Nothing is sent, and memory stays flat. Raises
+    InvalidInput for invalid options and unreadable input, and NoRows for an empty input unless it is allowed. If the
+    input breaks off later, the report says so.
     """
     faults, options = (
         Faults(),
         UpsertOptions(columns=columns, header=header, header_line=header_line, layout=layout, on_progress=on_progress),
     )
     if sample is not None and sample < 1:
-        faults.append(invalid("sample", "must be a number of rows of at least 1"))
+        faults.append(invalid("sample", "must be at least 1 row"))
     with faults:
         options = options.laid_out(ProductColumns.of(None))
         selection = ProductColumns.of(options.columns, options.form, constants)
@@ -190,7 +190,7 @@ class ProductLinter:
     def _findings(self, report: LintReport) -> Iterator[Finding]:
         yield from remarks_of(self._selection.remarks)
         if report.broken_off is not None:
-            yield Finding("the input breaks off, and what comes after that is not looked at", "high", is_error=True)
+            yield Finding("the input breaks off; the rest was not checked", "high", is_error=True)
         if not report.rows:
             yield Finding("there are no rows", "high")
             return
@@ -208,7 +208,7 @@ class ProductLinter:
         if report.duplicates:
             about = "" if report.duplicates_are_exact else "about "
             text = (
-                f"{about}{report.duplicates:,} of {report.rows:,} rows: have the id of an earlier one, and replace it"
+                f"{about}{report.duplicates:,} of {report.rows:,} rows: have the id of an earlier row, and replace it"
             )
             yield Finding(text, "medium" if report.duplicates > _MANY * report.rows else "low")
         if self._with_tags:
@@ -219,7 +219,7 @@ def _of_field(kind: KindLint, rows: int) -> Iterator[Finding]:
     for reason, count in kind.reasons.items():
         yield Finding(f"{kind.kind}: {count:,} of {rows:,} rows: {reason}", _risk(count / rows), is_error=True)
     if kind.cleaned:
-        text = f"{kind.kind}: {kind.cleaned:,} of {kind.present:,} values: are written otherwise, and understood"
+        text = f"{kind.kind}: {kind.cleaned:,} of {kind.present:,} values: are converted to the service's format"
         yield Finding(text, "low")
 
 

@@ -1,9 +1,8 @@
-"""Batches products by 25, and keeps the order of products that depend on each other.
+"""Puts products into batches of 25, and keeps the order of products that depend on each other.
 
-Products depend on each other if they have the same id, because the later one replaces the earlier
-one, or the same group, because the service shows the variant submitted first. A product whose
-predecessor is in flight is held back until the predecessor is settled. Other products continue, so
-no request waits for another.
+Products with the same id depend on each other, because the later one replaces the earlier one. So do products of the
+same group, because the service shows the variant submitted first. A product whose predecessor is in flight is held back
+until the predecessor is settled. Other products continue, so no request waits for another.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import RowIssue
 
 MAX_HELD: Final = 500
-"""The number of held products at which the reading pauses, so that memory stays flat."""
+"""The number of held products at which reading pauses, so that memory stays flat."""
 
 
 class ProductBatcher:
@@ -82,7 +81,7 @@ class ProductBatcher:
         await self._release()
 
     def _has_to_wait(self, row: ProductRow) -> bool:
-        product_id, group = row.shape["id"], row.shape.get("item_group_id")  # as the properties, without a call each
+        product_id, group = row.shape["id"], row.shape.get("item_group_id")  # faster than the properties
         if product_id in self._open.ids or product_id in self._live_ids or product_id in self._held_ids:
             return True
         return group is not None and (group in self._live_groups or group in self._held_groups)
@@ -153,7 +152,7 @@ class RepeatedIds:
         shown = ", ".join(map(printable, list(self._first_ids)[:IDS_SHOWN]))
         more = ", …" if len(self._first_ids) > IDS_SHOWN else ""
         products = "1 product has" if self._count == 1 else f"{self._count:,} products have"
-        reason = f"{products} the id of an earlier one, and each replaces it in the order of the input: {shown}{more}"
+        reason = f"{products} the id of an earlier one; in the order of the input, each replaces the one before: {shown}{more}"
         return RowIssue(self._first_row, "id", reason)
 
 
@@ -162,8 +161,7 @@ IN_MEMORY_BYTES: Final = 8_000_000
 
 
 class WaitingProducts:
-    """A temporary file of valid products. First all products are added, then they are taken in the
-    same order.
+    """A temporary file of valid products. All products are added first, and then taken in the same order.
 
     The file has no name, and only its owner can read it. `add` raises InvalidInput if it cannot be
     written.

@@ -47,7 +47,7 @@ from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
 
 IS_LIST: Final = "is a list: give one value"
-FIRST_OF_SEVERAL: Final = "has several values, of which the first one is sent"
+FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
 """The fields for which the first of several values is sent."""
 _MAX_DEPTH: Final = 10
@@ -55,7 +55,7 @@ _MAX_VALUES: Final = 1_000
 """The largest number of values in an array that is searched."""
 _is_count: Final = re.compile("[0-9]{1,18}").fullmatch
 _MAX_PLAIN: Final = 10**18
-"""Whole numbers below it fit into 64 bits and are quickly converted to text."""
+"""Integers below this limit fit into 64 bits and are quickly converted to strings."""
 _REQUIRED: Final = frozenset(REQUIRED)
 _EMPTY: Final = frozenset({type(None), Unset})
 _NUMBERS: Final = frozenset({float, Decimal})
@@ -82,7 +82,7 @@ def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
 
 
 class _Reading:
-    """The values of a block's products while its columns are being read. An empty text is not sent."""
+    """The values of a block's products while its columns are being read. Empty strings are not sent."""
 
     def __init__(self, block: Block[ProductLayout]) -> None:
         self._block = block
@@ -90,7 +90,7 @@ class _Reading:
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that each row's value comes from."""
         self._problems: dict[int, tuple[str, str, str]] = {}
-        """For each row with a problem, its first unusable field, the location in the file, and the reason."""
+        """Maps each row with a problem to its first unusable field, the location in the file, and the reason."""
         self._warnings: dict[int, list[tuple[str, str]]] = {}
         self._converted: dict[int, list[str]] = {}
         self._has_gaps = False
@@ -122,20 +122,20 @@ class _Reading:
         else:
             self._values[field], self._names[field] = values, [column.name] * len(block)
         for index, problem in problems.items():
-            # A problem with the id takes precedence, because it means that the product is unknown.
+            # A problem with the id takes precedence, because without the id the product is unknown.
             if problem is not None and (field == "id" or index not in self._problems):
                 location = block.location_of(index, column.number if block.is_text else None)
                 self._problems[index] = (field, location, problem)
 
     def fill(self, field: str, value: str | int) -> None:
-        """Sets a field to this value in the products that have no value for it."""
+        """Sets a field to this value in all products without a value for the field."""
         # Added as the last field even if the block has no such column, because the order of fields
         # must not depend on other rows.
         values = self._values.pop(field, [""] * len(self._block))
         self._values[field] = [value if _is_empty(each) else each for each in values]
 
     def _merge(self, column: ProductColumn, values: Sequence[Any], problems: dict[int, str | None]) -> None:
-        """Adds the values of another column of a field. Only images may have several."""
+        """Adds the values of another column of a field. Only images may have several columns."""
         field, before, names = column.field, self._values[column.field], self._names[column.field]
         for index, value in enumerate(values):
             if _is_empty(value):
@@ -149,7 +149,7 @@ class _Reading:
             if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
                 before[index] = understood(field, f"{before[index]},{value}")
                 continue
-            problems[index] = f"is there twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
+            problems[index] = f"occurs twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
             if field == "id":  # it is unclear which id is right
                 before[index] = ""
 
@@ -170,7 +170,7 @@ class _Reading:
 
     @property
     def unusual(self) -> AbstractSet[int]:
-        """The rows with more to say than their values. Most feeds have few."""
+        """The rows with a problem, a warning, or a converted or unchecked value. Most feeds have few."""
         of_block = (self._block.unreadable, self._block.ambiguous)
         return self._unchecked.union(*of_block, self._problems, self._warnings, self._converted)
 
@@ -205,7 +205,7 @@ class _Reading:
 
     def _cell(self, index: int, field: str, cell: Any, currency: str | None) -> tuple[Any, str | None]:
         """Returns the value of a cell that is not plain, and the problem with it or None."""
-        if _says_nothing(cell):
+        if _has_no_value(cell):
             return "", None
         if hasattr(cell, "tolist") and not is_number(cell):  # an array of NumPy or pandas
             cell = cell.tolist()
@@ -228,12 +228,12 @@ class _Reading:
         return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns the value of an array: several images as one text, a single or repeated value once, or the first of
+        """Returns the value of an array: all images in one string, a single or repeated value once, or the first of
         several values for fields where merchants often give more than one. Returns any other array unchanged.
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell
-        given = [each for each in cell if not _says_nothing(each)]
+        given = [each for each in cell if not _has_no_value(each)]
         try:
             texts = [str(each).strip() for each in given]
         except Exception:  # noqa: BLE001 - too many digits, too deep nesting, or any error of a user's object
@@ -261,7 +261,7 @@ class _Reading:
 
 
 def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
-    """Returns the price or sale dates in an object, and None; anything else unchanged, with the problem."""
+    """Returns the price or sale dates in an object, and None. Returns any other value unchanged, with the problem."""
     if isinstance(given, Mapping):
         found = price_of(given) if field in PRICES else interval_of(given) if field == SALE_DATES else None
         if found is not None:
@@ -278,10 +278,10 @@ def _is_empty(value: Any) -> bool:
 
 @attrs.frozen(eq=False, repr=False)
 class _Column:
-    """The values to send for a column of a field, one per row. An empty text is not sent.
+    """The values to send for a column of a field, one per row. Empty strings are not sent.
 
-    `unusual` are the rows whose cell must be read individually. `converted` are the rows whose
-    value differs from the text in the cell.
+    `unusual` are the rows whose cell must be read individually. `converted` are the rows whose value differs from the
+    cell.
     """
 
     values: list[Any]
@@ -296,7 +296,7 @@ def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[
     if default is None:
         return given
     return [
-        default if (_says_nothing(code) or _is_null_word(code)) and not has_currency(price) else code
+        default if (_has_no_value(code) or _is_null_word(code)) and not has_currency(price) else code
         for code, price in zip(given, prices, strict=True)
     ]
 
@@ -312,7 +312,7 @@ def _texts(field: str, cells: Sequence[Any]) -> _Column:
     unusual = set[int]()
     try:
         texts = list(map(str.strip, cells))
-    except TypeError:  # not all of them are texts
+    except TypeError:  # not all cells are strings
         found = [_text_of(field, cell) for cell in cells]
         unusual.update(index for index, text in enumerate(found) if text is None)
         texts = [(text or "").strip() for text in found]
@@ -332,7 +332,7 @@ def _texts(field: str, cells: Sequence[Any]) -> _Column:
 
 
 def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Column:
-    """Reads prices as `_texts` does, each with the currency in another column."""
+    """Reads prices like `_texts`, each with the currency from another column."""
     codes = [known_currency(cell) if isinstance(cell, str) else None for cell in currencies]
     priced: list[Any] = []
     for cell, code in zip(cells, codes, strict=True):
@@ -346,13 +346,13 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
 
 
 def _text_of(field: str, cell: Any) -> str | None:
-    """Returns the text of a cell, empty if it has no value; None if the cell must be read individually."""
+    """Returns the string in a cell, empty if there is no value; None if the cell must be read individually."""
     if cell.__class__ is str:
         text: str = cell
         return text
     if cell.__class__ is int and abs(cell) < _MAX_PLAIN:
         return str(cell)
-    if _says_nothing(cell):
+    if _has_no_value(cell):
         return ""
     if cell.__class__ not in _NUMBERS:
         return None
@@ -361,21 +361,21 @@ def _text_of(field: str, cell: Any) -> str | None:
 
 
 def _count_of(cell: Any) -> int | Literal[""] | None:
-    """Returns the count in a cell, empty if it has no value; None if the cell must be read individually."""
+    """Returns the count in a cell, "" if there is no value; None if the cell must be read individually."""
     if cell.__class__ is str:
         text = cell.strip()
         return int(text) if _is_count(text) is not None else None if text else ""
     if cell.__class__ is int:
         count: int = cell
         return count if 0 <= count < _MAX_PLAIN else None
-    if _says_nothing(cell):
+    if _has_no_value(cell):
         return ""
     number = _of_number("inventory", cell)[0] if cell.__class__ in _NUMBERS else None
     return _count_of(number) if number.__class__ is int else None
 
 
 def _sent(field: str, text: str) -> str | None:
-    """Returns the text to send; None if it is invalid or needs a warning."""
+    """Returns the string to send; None if it is invalid or needs a warning."""
     reading = read_text(field, text)
     if reading.problem is not None or reading.warnings or not isinstance(reading.value, str):
         return None
@@ -384,10 +384,10 @@ def _sent(field: str, text: str) -> str | None:
 
 @attrs.frozen(eq=False, repr=False)
 class _Tests:
-    """The tests which show that a text of a field can be sent unchanged.
+    """The tests that show whether a value of a field can be sent unchanged.
 
-    `rules` are the rules of `Product`, and `every` adds the tests that the text needs no conversion. In addition, the
-    text must not be in `left_out`, an identifier must not look like a rewritten number, and texts of some fields must
+    `rules` are the rules of `Product`, and `every` adds tests that the value needs no conversion. In addition, the
+    value must not be in `left_out`, an identifier must not look like a rewritten number, and values of some fields must
     not contain HTML entities.
     """
 
@@ -398,7 +398,7 @@ class _Tests:
     may_have_entities: bool
 
     def pass_all(self, texts: Collection[str]) -> bool:
-        """Returns whether all these texts can be sent unchanged and without a warning."""
+        """Returns whether all these values can be sent unchanged and without a warning."""
         together = "".join(texts)
         try:
             data = together.encode()
@@ -437,7 +437,7 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """Returns the value of a number (its digits for identifiers and texts), and the problem with it or None."""
+    """Returns the value for a number (a string of digits for identifiers and text fields), and the problem or None."""
     if field == "inventory" and isinstance(value, int):
         return value, None
     try:
@@ -446,8 +446,8 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
         reason = problem.reason
     else:
         return (int(digits) if field == "inventory" else digits), None
-    # A fraction may be a text, such as a size, but not an identifier. The rules of the field reject
-    # a fraction as a count.
+    # A fraction is valid in a text field, such as a size, but not in an identifier. The rules of the field reject a
+    # fraction as a count.
     is_fine = reason == NOT_TEXT and field not in IDENTIFIERS
     return (value if field == "inventory" else _written(value)), None if is_fine else reason
 
@@ -455,7 +455,7 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
 def _written(value: Any) -> Any:
     try:
         return str(value)
-    except ValueError:  # Python limits how many digits it converts to text
+    except ValueError:  # Python limits the number of digits that it converts to a string
         return value
 
 
@@ -463,12 +463,12 @@ def _is_null_word(cell: Any) -> bool:
     return isinstance(cell, str) and is_null_word(cell.strip())
 
 
-def _says_nothing(value: Any, depth: int = 0) -> bool:
-    """Returns whether a value is empty or has only empty values in it. Deeply nested values never count as empty."""
+def _has_no_value(value: Any, depth: int = 0) -> bool:
+    """Returns whether a value is empty or contains only empty values. Deeply nested values never count as empty."""
     if isinstance(value, str):
         return not value or value.isspace()
     if isinstance(value, list | tuple):
         return (
-            depth < _MAX_DEPTH and len(value) <= _MAX_VALUES and all(_says_nothing(each, depth + 1) for each in value)
+            depth < _MAX_DEPTH and len(value) <= _MAX_VALUES and all(_has_no_value(each, depth + 1) for each in value)
         )
     return is_missing(value)

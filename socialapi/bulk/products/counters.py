@@ -22,7 +22,7 @@ Refused = tuple[ProductRow, str, str]
 
 @attrs.define(eq=False, repr=False)
 class ProductCounters(RowCounters):
-    """The counts of a load's products. Skipped products, which were not sent, count as accepted, too."""
+    """The counts of a load's products. Skipped products, which are not sent, count as accepted, too."""
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("created", "updated", "unchanged", "skipped", "rejected")
 
@@ -34,17 +34,17 @@ class ProductCounters(RowCounters):
     deleted: int = 0
     unconfirmed: int = 0
     unreadable: int = 0
-    """The number of rejected rows whose id could not be read, so that their products are unknown."""
+    """The number of rejected rows with an unreadable id, whose products are unknown."""
     vanished_ids: list[str] = attrs.field(factory=list)
     foreseen_new: int = 0
-    """The number of products that the digest file does not have."""
+    """The number of products that are not in the digest file."""
     foreseen_changed: int = 0
     compares: bool = False
     """Whether the load has a digest file."""
     selection: ProductColumns = attrs.field(factory=ProductColumns)
 
     def columns(self) -> Sequence[str]:
-        """Returns the columns of the feed, so that rejected rows can be loaded again; of several files, the fields."""
+        """Returns the columns of the feed, which rejected rows need to be loaded again; for several files, the fields."""
         return self.selection.table_names if self.file_row_of(1) is None else (*FILE_COLUMNS, *FIELDS)
 
     def took(self, status: str, rows: Sequence[ProductRow]) -> None:
@@ -83,7 +83,7 @@ class ProductCounters(RowCounters):
         return [*(file_row or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
 
     def foresee(self, *, new: int, changed: int) -> None:
-        """Sets how many products so far were never loaded, and how many have changed since."""
+        """Sets how many of the products so far are new, and how many have changed since the last load."""
         self.foreseen_new, self.foreseen_changed = new, changed
 
     def _forecast(self) -> Forecast:
@@ -109,7 +109,7 @@ class ProductCounters(RowCounters):
 
 
 def _text(value: object) -> str:
-    """Returns the value as text; an empty text if it cannot be converted, such as a number of 5,000 digits."""
+    """Returns the value as a string; an empty string if it cannot be converted, such as a number of 5,000 digits."""
     try:
         return str(value)
     except Exception:  # noqa: BLE001  # any error of a user's object

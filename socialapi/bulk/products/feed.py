@@ -47,7 +47,7 @@ _CURRENCY: Final = "currency"
 _NAMES_COMPARED: Final = 200
 _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
 Constants = Mapping[str, str | int]
-"""The values for fields that a product does not have."""
+"""Values for fields that are missing in a product."""
 _is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
 _SALE_HAS_NO_DATES: Final = (
     "the columns with the start and the end of sale prices are not read, so that these are valid at all times: give both "
@@ -61,7 +61,7 @@ _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
 @attrs.frozen
 class ProductColumn(FrozenRecord):
-    """A column of a block that holds a field: its index in the block, and its number and name in the table."""
+    """A column that holds a field: its index in the block, and its number and name in the table."""
 
     index: int
     number: int
@@ -73,10 +73,9 @@ class ProductColumn(FrozenRecord):
 class ProductLayout(FrozenRecord):
     """The columns of a block that hold the fields of products.
 
-    `currency` is the index of the column with the currency of `price`, and `currency_name` is its
-    name. `shown` are the indexes of the columns that a rejects file shows, if it shows rows as they
-    were written. `constants` are values for fields that a product does not have, and
-    `default_currency` is the currency of prices without one.
+    `currency` is the index of the column with the currency of `price`, and `currency_name` is its name. `shown` are the
+    indexes of the columns in the rejects file, if it shows the original rows. `constants` are values for missing
+    fields, and `default_currency` is the currency of prices without one.
     """
 
     positions: Sequence[int]
@@ -90,7 +89,7 @@ class ProductLayout(FrozenRecord):
 
     @property
     def roles(self) -> frozenset[tuple[str, str]]:
-        """The name of each column, and the field that it is read as."""
+        """Pairs of a column name and the field that is read from it."""
         fields = frozenset((column.name, column.field) for column in self.columns)
         return fields if self.currency is None else fields | {(self.currency_name, _CURRENCY)}
 
@@ -103,13 +102,12 @@ class ProductLayout(FrozenRecord):
 
 @attrs.define(eq=False)
 class ProductColumns(FoundColumns):
-    """The columns to look for in a feed: columns with the name of a field, and columns that the
-    user gave for a field.
+    """The selection of columns in a feed: columns with the name of a field, and columns that the user named for a
+    field.
 
-    `noted` maps each name found in the feed to its field (empty if it was ignored), and `remarks`
-    are warnings about the feed as a whole. `table_names` are the column names of a text table,
-    without the columns that a rejects file adds in front. `constants` are the values that fields
-    and the currency get in products without a value of their own.
+    `noted` maps each name found in the feed to its field (empty if it was ignored), and `remarks` are warnings about
+    the feed as a whole. `table_names` are the column names of a text table, without the columns that a rejects file
+    adds in front. `constants` are the values of fields and the currency for products without a value.
     """
 
     given: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
@@ -199,7 +197,7 @@ class ProductColumns(FoundColumns):
         return self._layout(names, self._fields_of(names))
 
     def role_of(self, name: str) -> str:
-        """Returns the field that a column of this name is read as, if it is the only column; empty if it is ignored."""
+        """Returns the field for a column of this name if it is the only column; empty if it is ignored."""
         return self._find((name,))[0] or ""
 
     def knows_any(self, names: Sequence[str]) -> bool:
@@ -213,7 +211,7 @@ class ProductColumns(FoundColumns):
         key_position(self.key, tuple(names), is_needed=True)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Does nothing: values do not show which field they belong to."""
+        """Does nothing, because values do not show which field they belong to."""
 
     def of_models(self, items: Sequence[Any]) -> tuple[ProductLayout, Sequence[Sequence[Any]]]:
         """Returns the layout and columns of products."""
@@ -232,7 +230,7 @@ class ProductColumns(FoundColumns):
         return f"is {kind}: give Product, mappings of its fields, or rows that have them as names"
 
     def _fields_of(self, names: Sequence[str]) -> list[str | None]:
-        """Returns the field of each column, or None, and records it in `noted`. The currency counts as a field."""
+        """Returns the field of each column, or None, and adds them to `noted`. The currency counts as a field."""
         fields, key_at = self._find(names), key_position(self.key, names)
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             taken = field or (KEY if at == key_at else None)
@@ -330,7 +328,7 @@ def _constant(field: str, value: str | int) -> str | int:
 
 
 def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
-    """Returns a hint about missing fields: which ignored columns may be meant, and how to name the right one."""
+    """Returns a hint about missing fields, with ignored columns that may be meant, and how to name the right one."""
     # Only the first names are compared, because the search would take minutes for a wide table.
     unread = [name for name, field in zip(names[:_NAMES_COMPARED], fields, strict=False) if field is None]
     few = [shown_name(name) for name in unread if not looks_personal(name)]

@@ -49,7 +49,7 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
 
 
 def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
-    """Returns the fields that break rules, and the reasons. For a valid product, sets its JSON; returns None."""
+    """Returns the fields that break rules, and the reasons. For a valid product, sets its JSON and returns None."""
     if row.problem is not None:
         return row.problem
     if broken := _broken_rules(row, now):
@@ -84,9 +84,7 @@ def _why_not_json(value: object) -> str | None:
 
 DEFAULT_CONCURRENCY: Final = 8
 ROWS_AT_ONCE: Final = 75
-"""The number of products that are checked before other tasks can run. A product that must be read
-cell by cell takes about 60 microseconds.
-"""
+"""The number of products checked before other tasks can run. Reading one cell by cell takes about 60 microseconds."""
 
 
 @attrs.frozen(kw_only=True)
@@ -102,7 +100,7 @@ class UpsertOptions(JobOptions):
 
     @property
     def databases(self) -> Sequence[str | os.PathLike[str]]:
-        """The databases of any job, and the digest file."""
+        """The databases of the job, including the digest file."""
         return [*super().databases, *([] if self.digests is None else [self.digests])]
 
     @property
@@ -124,7 +122,7 @@ class UpsertOptions(JobOptions):
         if self.flush_after_seconds and self.judges_whole_input:
             yield invalid(
                 "flush_after_seconds",
-                "does not go with delete_vanished and max_reject_share: all is read before anything is sent",
+                "cannot be combined with delete_vanished and max_reject_share, which read all rows before sending any",
             )
         yield from super().problems()
 
@@ -205,8 +203,7 @@ class ProductStage:
     async def finish(self) -> None:
         """Counts the products that are no longer in the feed, and deletes them if `delete_vanished` is set."""
         if self._load_journal is not None:
-            # If the input were cut off, products that an earlier run of this job has loaded would
-            # seem to have vanished.
+            # If the input were cut off, products that an earlier run of this job loaded would seem to have vanished.
             await self._load_journal.check_end(self._counters.read)
         if self._digests is None:
             return
@@ -298,7 +295,7 @@ class ProductStage:
         batch.release()
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
-        """Deletes vanished products, once in all runs of a job, because other loads may have added some since."""
+        """Deletes vanished products, once in all runs of a job, because other loads may add products later."""
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
             return

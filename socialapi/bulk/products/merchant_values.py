@@ -1,22 +1,19 @@
 """Converts names and values of product feeds from the forms that merchants and shop systems use.
 
 Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or is the only possible reading. An
-unknown text stays unchanged, so that the rules of `Product` reject it with their reason. A text that follows the
-rules is changed only if it is clearly an error: HTML entities in names and addresses, image addresses that are
-repeated, separated by `;` or `|`, or next to a placeholder, floating-point noise after the cents of a price, and
-`1.299 JPY`.
+unknown value stays unchanged, so that the rules of `Product` reject it with their reason. A valid value is changed only
+if it is clearly an error: HTML entities in names and URLs, image URLs that are repeated, separated by `;` or `|`, or
+next to a placeholder, floating-point noise after the cents of a price, and `1.299 JPY`.
 
 These conversions are missing on purpose, because they would be guesses:
 
-- Names: `stock` and `in_stock` (a number, a truth value or a text), `product_id` (in shops with
-  variants it is the id of the group), `category`, `regular_price` (next to `price` it is the same
-  or another), `manufacturer` and `vendor` (not always the brand), `barcode` (not always a GTIN),
-  `images` (an address or a list of objects), `short_description` and HTML (`body_html`), and Meta's
-  `fb_product_category`, whose ids mean something else.
-- Values: words of other languages, truth values, `InStoreOnly` and `Reserved` (the product's page
-  does not sell it), `DamagedCondition`, conditions such as `like new`, `men` or `kids` as a gender.
-- Prices: `$`, `£`, `¥` and `kr` alone, which several currencies share, and one separator before
-  exactly three digits (`1,299 EUR`), which is 1.299 or 1299.
+- Names: `stock` and `in_stock` (a number, a boolean or a string), `product_id` (in shops with variants, the id of the
+group), `category`, `regular_price` (may differ from `price`), `manufacturer` and `vendor` (not always the brand),
+`barcode` (not always a GTIN), `images` (a URL or a list of objects), `short_description` and HTML (`body_html`), and
+Meta's `fb_product_category`, which uses different ids. - Values: words of other languages, truth values, `InStoreOnly`
+and `Reserved` (the product's page does not sell it), `DamagedCondition`, conditions such as `like new`, `men` or `kids`
+as a gender. - Prices: `$`, `£`, `¥` and `kr` alone, which several currencies share, and one separator before exactly
+three digits (`1,299 EUR`), which is 1.299 or 1299.
 """
 
 import html.entities
@@ -62,11 +59,11 @@ OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Other names that exporters use for the fields. Case, blanks, `_`, `-` and the prefix `g:` are ignored."""
 ONLY_WITHOUT_ID: Final = "sku"
-"""The id of a product in a feed that has no other."""
+"""The name of the id column in a feed without another id."""
 OFFER_ID: Final = "offerid"
 CONTENT_LANGUAGE: Final = "contentlanguage"
-"""In objects of Google's APIs for merchants, which have this key, `offerId` is the id of the
-product, while `id` and `name` are resource names of the API.
+"""A key of objects from Google's merchant APIs. In these objects, `offerId` is the id of the product, and `id` and
+`name` are resource names of the API.
 """
 CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency")
 """The names of a column with the currency of prices that are plain numbers."""
@@ -87,7 +84,7 @@ OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "gender": dict.fromkeys(("female", "male", "unisex"), ()),
     "age_group": dict.fromkeys(("adult", "all ages", "teen", "kids", "toddler", "infant", "newborn"), ()),
 }
-"""Other texts that mean a value of a field. Case, blanks, `_`, `-` and the prefix of schema.org are ignored."""
+"""Synonyms for the values of a field. Case, blanks, `_`, `-` and the prefix of schema.org are ignored."""
 
 
 def _codes(text: str) -> frozenset[str]:
@@ -103,7 +100,7 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "¥": _codes("JPY CNY"),
     **dict.fromkeys(("Rs", "Rs."), _codes("INR PKR LKR NPR MUR SCR")),
 }
-"""Signs that several currencies share, and the codes that may be on the other side of the number."""
+"""Signs that several currencies share, and the codes that may appear on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
 PRICES: Final = frozenset({"price", "sale_price"})
 SALE_DATES: Final = "sale_price_effective_date"
@@ -111,7 +108,7 @@ PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{numbe
 """The fields that are shown as plain text. Unlike a description, they never contain HTML."""
 URLS: Final = ("link", "mobile_link", "image_link")
 MAY_HAVE_ENTITIES: Final = frozenset((*PLAIN_TEXTS, *URLS))
-"""The fields whose texts are changed only if they contain an HTML entity."""
+"""The fields whose values are changed only if they contain an HTML entity."""
 THREE_DECIMALS: Final = _codes("BHD IQD JOD KWD LYD OMR TND")
 
 TWO_READINGS: Final = (
@@ -147,16 +144,15 @@ def field_of(name: str) -> str | None:
     """Returns the field that a column or key of this name holds."""
     found = FIELD_SYNONYMS.get(text := comparable(name))
     if found is None and FIELD_SYNONYMS.get(text.rstrip("0123456789")) == _IMAGES:
-        return _IMAGES  # the only field of several columns, which exports number
+        return _IMAGES  # exports number the columns of this field
     return found
 
 
 def fields_of(names: Sequence[str]) -> list[str | None]:
     """Returns the field of each of these columns.
 
-    A column with the name of the field is preferred to synonyms, for which the result is None. If
-    there are only synonyms, all of them have the field, and the caller decides what to do. `sku` is
-    the id if there is no other id.
+    If a column has the name of the field, the result for its synonyms is None. If there are only synonyms, all of them
+    get the field, and the caller decides what to do. `sku` is the id if there is no other id.
     """
     found = [field_of(name) for name in names]
     if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(comparable, names)):
@@ -187,26 +183,25 @@ def _is_own(name: str, field: str) -> bool:
 
 
 def understood(field: str, text: str) -> str:
-    """Returns the text in the form that the service accepts, or unchanged if it is not understood."""
+    """Returns the value in the form that the service accepts, or unchanged if it is unknown."""
     convert = _CONVERSIONS.get(field)
     return text if convert is None else convert(text)
 
 
 def unchanged_tests(field: str) -> tuple[Test, ...]:
-    """Returns the tests that show, for a text that follows the rules of its field, that
-    `understood` does not change it and that it is not ambiguous. Returns no tests for fields in
-    which this is always the case.
+    """Returns tests that show, for a valid value, that it is not ambiguous and that `understood` does not change it.
+    Returns no tests if this is always the case in the field.
     """
     if field in PRICES:
         return (_has_one_reading,)
-    if field in MAY_HAVE_ENTITIES:  # the caller searches many texts for entities at once
+    if field in MAY_HAVE_ENTITIES:  # the caller searches many values for entities at once
         return ()
     convert = _CONVERSIONS.get(field)
     return () if convert is None else (lambda text: convert(text) == text,)
 
 
 def with_currency(price: str, currency: str) -> str:
-    """Returns a price with its currency. If it has another one already, it gets both, so that it is rejected."""
+    """Returns a price with its currency. If it has a different one already, it gets both, and is rejected."""
     code, own = known_currency(currency), understood("price", price)
     if code is None or own.endswith(f" {code}"):
         return own
@@ -214,7 +209,7 @@ def with_currency(price: str, currency: str) -> str:
 
 
 def known_currency(text: str) -> str | None:
-    """Returns the currency code of a text: a code in any case, or the sign of a currency."""
+    """Returns the currency code for a code in any case or the sign of a currency; None for other strings."""
     code = SIGNS.get(text.strip(), text.strip().upper())
     return code if code in CURRENCIES else None
 
@@ -271,7 +266,7 @@ _GROUPED: Final = tuple(
     )
 )
 has_unit: Final = re.compile(r"[^0-9.,'\u2019\s/\-\u2013\u2014]").search
-"""Finds more than digits, separators and blanks in a price: a currency, or what may be one."""
+"""Finds a character in a price that is not a digit, separator or blank: a currency or a possible one."""
 _not_digits: Final = re.compile(r"[^0-9]")
 
 
@@ -286,7 +281,7 @@ _MOST_NOISE: Final = Decimal("0.000001")
 
 
 def without_noise(price: str) -> str | None:
-    """Returns a price rounded to the decimals of its currency; None if it has more than floating-point noise."""
+    """Returns a price rounded to the decimals of its currency; None if more than floating-point noise is lost."""
     if (found := _is_precise(price)) is None:
         return price
     amount, code = Decimal(found[1]), found[2]
@@ -314,12 +309,12 @@ def interval_of(given: Mapping[Any, Any]) -> str | None:
 
 
 def _parts_of_price(text: str) -> re.Match[str] | None:
-    """Returns a match of the text before the number of a price, the number, and the text after it, or None."""
+    """Matches the number of a price, and the strings before and after it. Returns None for other strings."""
     return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(text)))
 
 
 def even_blanks(text: str) -> str:
-    """Returns a text with single blanks between its words."""
+    """Returns a string with single blanks between its words."""
     return " ".join(text.split())
 
 
@@ -361,7 +356,7 @@ def _interval(text: str) -> str:
 
 
 def _moment(text: str) -> str | None:
-    """Returns a time in the extended format of ISO 8601, with the colon that merchants omit; None for others."""
+    """Returns a time in the extended format of ISO 8601, with the colon that merchants omit; None for other strings."""
     if parse_iso_8601(text) is not None:
         return text
     if (found := _is_moment(text)) is None:
@@ -382,11 +377,10 @@ _ends_image: Final = re.compile(r"[^?#]*\.(?:jpe?g|png|gif|webp)", re.IGNORECASE
 
 
 def _images(text: str) -> str:
-    """Returns addresses separated by commas, without duplicates and words for "no value".
+    """Returns URLs separated by commas, without duplicates and words for "no value".
 
-    A comma within an address becomes %2C. It is within an address if it follows neither a complete
-    image name nor a blank. A piece that is not an address gets a blank before it, so that the rule
-    of the field rejects it.
+    A comma within a URL becomes %2C. A comma is within a URL unless it follows a complete image name or a blank. A
+    piece that is not a URL gets a leading blank, so that the rule of the field rejects it.
     """
     pieces = pieces_of_images(text)
     if _are_plain_urls(text) is not None and len(set(pieces)) == len(pieces):
@@ -405,7 +399,7 @@ def _images(text: str) -> str:
 
 
 def _without_brackets(text: str) -> str:
-    """Returns the texts of a JSON array with commas between them."""
+    """Returns the strings of a JSON array, separated by commas."""
     try:
         texts = json.loads(text) if text.startswith("[") else None
     except (ValueError, RecursionError):
@@ -414,7 +408,7 @@ def _without_brackets(text: str) -> str:
 
 
 def pieces_of_images(text: str) -> list[str]:
-    """Returns the pieces between the separators of image addresses."""
+    """Returns the pieces between the separators of image URLs."""
     return _between_images.split(text)[::2]
 
 
@@ -431,7 +425,7 @@ has_entity: Final = _ENTITY.search
 _AMPERSAND: Final = re.compile("&(?:(?:amp|#0{0,4}38|#[xX]0{0,4}26);)+")
 """Matches an ampersand that was escaped, however often."""
 _MOST_ESCAPES: Final = 3
-"""How often a text may have been escaped: for HTML, for XML, and once more by another program."""
+"""The most times that a value may have been escaped: for HTML, for XML, and once more by another program."""
 
 
 def _of_entity(found: re.Match[str]) -> str:
@@ -444,7 +438,7 @@ def _of_entity(found: re.Match[str]) -> str:
 
 
 def _without_entities(text: str) -> str:
-    """Returns the text with HTML entities replaced; unchanged if it was escaped too often."""
+    """Returns the value with HTML entities replaced; unchanged if it was escaped too often."""
     if has_entity(text) is None:
         return text
     plain = text

@@ -1,8 +1,7 @@
 """Reads the price objects of shop systems and their APIs.
 
-Google, Shopify, Akeneo and Saleor give an amount; commercetools, Stripe and dinero.js give a number
-of cents. An object with an unknown member is rejected, because the member may scale the number, and
-a price must never be a hundred times too high.
+Google, Shopify, Akeneo and Saleor use amounts; commercetools, Stripe and dinero.js use cents. An object with an unknown
+member is rejected, because the member may scale the number, and a price must never be a hundred times too high.
 """
 
 import re
@@ -26,15 +25,15 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "decimals": ("fractionDigits", "precision", "exponent", "scale", "decimals", "minorUnits", "currency_minor_unit"),
     "": ("type", "object", "__typename", "id", "product", "created", "billing_scheme", "tax_behavior", "formatted"),
 }
-"""The names of the known members, by their role. Members under the empty role do not affect the amount."""
+"""The names of the known members for each role. Members under the empty role do not affect the amount."""
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
 """The roles of members whose unit is known."""
-_OTHERWISE_AT_STRIPE: Final = frozenset({"ISK", "MGA", "UGX"})
-"""The currencies whose smallest unit differs from ISO 4217 in some APIs."""
+_STRIPE_EXCEPTIONS: Final = frozenset({"ISK", "MGA", "UGX"})
+"""The currencies whose smallest unit in some APIs differs from ISO 4217."""
 UNCLEAR_PRICE: Final = (
-    'is an object that leaves open how high the price is: give {"value": "9.99", "currency": "USD"}; also understood '
-    "are amount as a text, amountMicros, centAmount, unit_amount, units with nanos, and, next to a whole amount, "
+    'is an object with an ambiguous price: give {"value": "9.99", "currency": "USD"}; also accepted '
+    "are amount as a string, amountMicros, centAmount, unit_amount, units with nanos, and, next to an integer amount, "
     "fractionDigits, precision, exponent, scale, decimals or minorUnits"
 )
 _SHORT_UNITS: Final = "cents?|ct|micros?|nanos?|minor|sen|paise|paisa|gr|groszy?e?|öre|øre|rappen|kop|haler[ue]?"
@@ -42,7 +41,7 @@ _LONG_UNITS: Final = "cents|micros|pence|penny|pennies|centimes?|c[eé]ntimos?|c
 _names_small_units: Final = re.compile(
     rf"¢|(?:^|[\W\d_])(?:{_SHORT_UNITS})(?![^\W\d_])|(?:{_LONG_UNITS})(?![^\W\d_])", re.IGNORECASE
 ).search
-"""Finds a word for cents or micros in a name. Long words also count at the end of another word, as in `pricecents`."""
+"""Finds a word for cents or micros in a name. Long words may end another word, such as `pricecents`."""
 _between_words: Final = re.compile("(?<=[a-zà-ÿ])(?=[A-Z])")
 _TOO_LARGE: Final = 10**18
 _is_number: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?").fullmatch
@@ -84,7 +83,7 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
         return ""
     currency, decimals = next(iter(currencies), ""), next(iter(written), None)
     code = known_currency(currency)
-    smallest = None if code is None or code in _OTHERWISE_AT_STRIPE else decimals_of(code)
+    smallest = None if code is None or code in _STRIPE_EXCEPTIONS else decimals_of(code)
     if not _EXACT.isdisjoint(found):
         amount = _exact_amount(found, plain, decimals, smallest)
     elif decimals is not None:
@@ -113,7 +112,7 @@ def _exact_amount(
 
 
 def _amount_with_decimals(amount: Any, places: int) -> str | None:
-    """Returns the amount next to its number of decimals: a whole number is cents. None if it is ambiguous."""
+    """Returns the amount with this number of decimals; an integer is in cents. None if it is ambiguous."""
     number = _number(amount, 0)
     if number is None or number % 1:
         return None if number is None else str(amount)

@@ -16,15 +16,15 @@ from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.errors import InvalidInput
 
 REFUSED: Final = "rejected"
-"""The service does not take the product."""
+"""The service rejected the product."""
 INVALID: Final = "invalid"
 """The product breaks rules and was not sent."""
 SKIPPED: Final = "skipped"
 """The product is unchanged since the last load and was not sent."""
 KNOWN_BEFORE: Final = "products known before"
-"""The name under which the number of products in the digest file before the first run is kept."""
+"""The name under which the journal keeps the number of products in the digest file before the first run."""
 DELETED: Final = "vanished products deleted"
-"""The name under which the number of deleted products is kept once all vanished products were handled."""
+"""The name under which the journal keeps the number of deleted products once all vanished products were handled."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -41,7 +41,7 @@ class LoadJournal:
 
     async def set_aside(self, rows: Sequence[ProductRow], outcome: str) -> None:
         """Records the outcome of rows that are not sent, before any later row is sent."""
-        # A product that breaks rules may have no JSON, and then has no digest.
+        # An invalid product may have no JSON, and then has no digest.
         await self.journal.note([Outcome(r.number, outcome, digest=digest64(r.json) if r.json else None) for r in rows])
 
     async def begin(self, batch: ProductBatch) -> None:
@@ -68,7 +68,7 @@ class LoadJournal:
             )
 
     async def known_before(self, products: int) -> int:
-        """Returns how many products the digest file had before the first run, which may be this one."""
+        """Returns how many products the digest file had before the first run; in the first run, records `products`."""
         return await self.journal.keep(KNOWN_BEFORE, products)
 
     async def has_deleted(self) -> bool:
@@ -87,7 +87,7 @@ def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) ->
         return None
     if is_good == (outcome.outcome == INVALID) or (is_good and outcome.digest != digest64(row.json)):
         raise InvalidInput(
-            f"row {row.number:,} is not what it was in an earlier run with this journal: the input has changed. Give it as "
-            "it was, or begin anew with another journal: loading products twice is safe"
+            f"row {row.number:,} differs from an earlier run with this journal: the input has changed. Give the "
+            "same input, or start again with another journal: loading products twice is safe"
         )
     return outcome

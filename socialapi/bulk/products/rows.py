@@ -1,4 +1,4 @@
-"""The products that were read, and the batches in which they are sent."""
+"""Products that were read, and the batches in which they are sent."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -62,13 +62,13 @@ class ProductRow:
     def known_id(self) -> str | None:
         """The id of a product, valid or not, if it can be written in UTF-8."""
         found = self.shape.get("id")
-        # UTF-8 cannot represent half a surrogate pair.
+        # UTF-8 cannot represent a lone surrogate.
         is_text = isinstance(found, str) and found.encode("utf-8", "replace").decode() == found
         return found if found and is_text else None
 
     def has_sure_id(self, fields: str) -> bool:
-        """Returns whether the id of a product that was rejected for these fields is reliable."""
-        # Without a title and a link, the id may be an entire line.
+        """Returns whether the id of a product is reliable although these fields are invalid."""
+        # If title and link are missing, the id may be an entire line.
         is_product = "title" in self.shape or "link" in self.shape
         return self.known_id is not None and is_product and "id" not in fields.split(", ")
 

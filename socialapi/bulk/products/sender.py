@@ -1,4 +1,4 @@
-"""Sends batches of products until each has an outcome. Answers are matched by id, and missing ones asked for again."""
+"""Sends batches of products until each has an outcome. Matches results by id, and resends products without one."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -43,8 +43,7 @@ class ProductSender:
         """Sends the batch until every product has its outcome. Raises the error that stops the job;
         products without an outcome then stay pending.
 
-        Only products without an answer are sent again, after longer and longer waits, for as long as
-        the job retries.
+        Only products without a result are sent again, after increasing waits, for as long as the job retries.
         """
         if self.journal is not None:
             await self.journal.begin(batch)
@@ -63,7 +62,9 @@ class ProductSender:
                 taken: dict[str, list[ProductRow]] = {status: [] for status in COUNTED}
                 for row, result in answered:
                     if result.warnings:
-                        warnings += [RowIssue(row.number, *said(each), row.known_id) for each in result.warnings]
+                        warnings += [
+                            RowIssue(row.number, *field_and_message(each), row.known_id) for each in result.warnings
+                        ]
                     if (rows := taken.get(result.status or "")) is not None:
                         rows.append(row)
                     else:
@@ -76,12 +77,12 @@ class ProductSender:
             elapsed_seconds = self.session.clock.monotonic() - started
             if waiting and not await waited(self.session, self.options, fruitless + 1, elapsed_seconds):
                 shown = ", ".join(list(waiting)[:IDS_SHOWN]) + (", …" if len(waiting) > IDS_SHOWN else "")
-                summary = f"{len(waiting)} products of a request were not answered: {shown}"
+                summary = f"the service returned no result for {len(waiting)} products: {shown}"
                 raise ApiError(200, summary=summary, attempts=fruitless + 1)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
-        """Stores the answers before they are counted. If the process is killed in between, products are sent once more,
-        which does no harm. Digests are stored first, because a product in the journal is not checked again.
+        """Stores the results before they are counted. If the process is killed in between, the products are sent once
+        more, which is safe. Digests are stored first, because a product in the journal is not checked again.
         """
         if self.digests is not None:
             taken: list[tuple[ProductRow, str | None]] = []
@@ -97,7 +98,7 @@ class ProductSender:
 
 
 async def waited(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:
-    """Waits before the job asks for omitted items again. Returns False, at once, if it must not retry any more."""
+    """Waits before the job sends omitted items again. Returns False immediately if the job must not retry."""
     decision = decide(
         options.policy,
         repeatable=True,
@@ -113,7 +114,7 @@ async def waited(session: Session, options: CallOptions, attempt: int, elapsed_s
 
 
 def _outcome(row: ProductRow, result: ProductResult) -> Outcome:
-    warnings = tuple(said(each) for each in result.warnings)
+    warnings = tuple(field_and_message(each) for each in result.warnings)
     digest = digest64(row.json)
     if result.status in COUNTED:
         return Outcome(row.number, COUNTED[result.status], digest=digest, warnings=warnings)
@@ -122,19 +123,19 @@ def _outcome(row: ProductRow, result: ProductResult) -> Outcome:
 
 def reason_of(result: ProductResult) -> tuple[str, str]:
     """Returns the fields that the service rejected, and its messages."""
-    found = [said(each) for each in result.errors]
+    found = [field_and_message(each) for each in result.errors]
     fields = ", ".join(dict.fromkeys(field for field, _ in found if field))
     reason = "; ".join(reason for _, reason in found)
     if not reason:
-        reason = NO_REASON if result.status in (None, "ERROR") else f"the service answered the status {result.status}"
+        reason = NO_REASON if result.status in (None, "ERROR") else f"the service returned the status {result.status}"
     return fields, reason[:LONGEST_REASON]
 
 
-def said(message: Any) -> tuple[str, str]:
-    """Returns the field and the text of an error or warning, which may be a text or an object with texts."""
+def field_and_message(message: Any) -> tuple[str, str]:
+    """Returns the field and the message of an error or warning, which may be a string or an object with strings."""
     if not isinstance(message, Mapping):
         return "", str(message)
     field = message.get("field") or message.get("parameter") or message.get("attribute")
     code, text = message.get("code"), message.get("message") or message.get("detail")
-    told = f"{code}: {text}" if code and text else str(text or code or NO_REASON)
-    return (field if isinstance(field, str) else ""), told
+    message_text = f"{code}: {text}" if code and text else str(text or code or NO_REASON)
+    return (field if isinstance(field, str) else ""), message_text

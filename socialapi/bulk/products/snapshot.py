@@ -20,8 +20,8 @@ SCHEMA: Final = Schema(
     application_id=0x50524F44,
     version=2,
     remedy=(
-        "load with that version, or delete the file and load anew: every product is put again then, and what has vanished "
-        "since the last load stays"
+        "load with that version, or delete the file and load again: all products are then sent again, and products that vanished "
+        "since the last load stay"
     ),
     statements=(
         "CREATE TABLE catalog (id TEXT NOT NULL)",
@@ -33,7 +33,7 @@ SCHEMA: Final = Schema(
 _NONE: Final = 0
 _ASKED: Final = 1
 _REFUSED: Final = 2
-# The product may have been deleted, and then has a new key after it is loaded again.
+# If the product was deleted, it gets a new key when it is loaded again.
 _UPSERT: Final = f"""
 INSERT INTO products VALUES (?, ?, ?, ?, {_NONE}) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest,
 product_key = CASE WHEN deletion THEN excluded.product_key ELSE coalesce(excluded.product_key, product_key) END,
@@ -56,7 +56,7 @@ class Vanished:
 
 
 def digest_of(shape: Mapping[str, Any]) -> bytes:
-    """Returns a digest of a product's content, whatever the order of its fields."""
+    """Returns a digest of a product's content that does not depend on the order of its fields."""
     return hashlib.sha256(orjson.dumps(dict(shape), option=orjson.OPT_SORT_KEYS)).digest()[:16]
 
 
@@ -87,7 +87,7 @@ class Digests:
         """The number of products in the file when it was opened."""
 
     async def open(self) -> None:
-        """Opens the file, or creates it. Raises ConfigurationError also if the file belongs to another catalog."""
+        """Opens or creates the file. Raises ConfigurationError also if the file belongs to another catalog."""
         self._run, self.known_before = await self._database.open(self._begin)
 
     async def aclose(self) -> None:
@@ -102,8 +102,8 @@ class Digests:
         """
         for row in rows:
             row.digest = digest_of(row.shape)
-        # Counted before the file is read: if an earlier product with the id is answered meanwhile,
-        # it must not get a digest.
+        # Counted before the file is read, because an earlier product with this id must not get a digest if its result
+        # arrives meanwhile.
         self._unanswered.update(row.id for row in rows)
         found = await self._database.run(lambda connection: self._compare(connection, rows))
         for row in rows if self._keep else found.unchanged:
@@ -112,7 +112,7 @@ class Digests:
         return found.changed
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
-        """Records that the service accepted these products. One that is to be sent again gets no digest yet."""
+        """Records that the service accepted these products. A product that must be sent again gets no digest yet."""
         values = []
         for row, key in taken:
             self.answered(row.id)
@@ -126,7 +126,7 @@ class Digests:
             del self._unanswered[product_id]
 
     async def seen(self, ids: Sequence[str]) -> None:
-        """Records that these products are in the feed although not loaded, so that they have not vanished."""
+        """Records that these products are in the feed although they were not loaded, so they have not vanished."""
         if ids:
             await self._database.run(lambda connection: self._mark(connection, ids))
 
@@ -137,7 +137,9 @@ class Digests:
         return gone, new
 
     async def vanished(self, after: str = "") -> list[Vanished]:
-        """Returns products of earlier loads that are not in this feed: the first `VANISHED_AT_ONCE` after an id."""
+        """Returns the next `VANISHED_AT_ONCE` products of earlier loads, with ids after `after`, that are not in this
+        feed.
+        """
         query = "SELECT id, product_key, deletion FROM products WHERE run <> ? AND id > ? ORDER BY id LIMIT ?"
         values = (self._run, after, VANISHED_AT_ONCE)
         found = await self._database.run(lambda connection: connection.execute(query, values).fetchall())
@@ -169,7 +171,7 @@ class Digests:
             connection.execute("INSERT INTO catalog VALUES (?)", (self._catalog_id,))
         elif found[0] != self._catalog_id:
             raise ConfigurationError(
-                f"the {self._database} is of the catalog {found[0]}, not of {self._catalog_id}: choose another path"
+                f"the {self._database} belongs to the catalog {found[0]}, not to {self._catalog_id}: choose another path"
             )
         connection.execute(_CREATE_SENT)
         (run,) = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchone()
@@ -206,7 +208,7 @@ class Digests:
 
 @attrs.define
 class _Comparison:
-    """The products to be sent, the unchanged ones, and how many distinct ones to be sent are new or changed."""
+    """The products to send, the unchanged products, and how many distinct products to send are new or changed."""
 
     changed: list[ProductRow] = attrs.field(factory=list)
     unchanged: list[ProductRow] = attrs.field(factory=list)

@@ -1,4 +1,4 @@
-"""Cleans the texts of products: removes the traces of spreadsheets, databases and shop systems."""
+"""Cleans the values of products: removes the traces of spreadsheets, databases and shop systems."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, NULL_WORD
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"
 IMAGES: Final = "additional_image_link"
-"""The only field that may have several columns, and several values in a cell."""
+"""The only field that may have several columns, or several values in a cell."""
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
@@ -41,11 +41,11 @@ ROUNDED: Final = (
     "was rounded by a spreadsheet or a program (1.23457E+11), and its last digits are lost: export the column as text"
 )
 WITHOUT_MARKS: Final = (
-    f'{CLEANED}: what a spreadsheet or a copy leaves around a text (="…", an apostrophe, of an id also quotation marks and '
-    "invisible characters) is left out"
+    f'{CLEANED}: characters that a spreadsheet or a copy adds around a value (="…", an apostrophe, and for ids also '
+    "quotation marks and invisible characters) are removed"
 )
-WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are left out"
-WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is left out"
+WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are removed"
+WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is removed"
 NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
 NO_CODE: Final = "is a placeholder: the product has no such code"
 KIND_OF_SHOP: Final = "is not a category but a shop system's kind of product, and is not sent"
@@ -55,15 +55,15 @@ SHOP_KINDS: Final = (
     *("simple", "configurable", "grouped", "bundle", "virtual", "downloadable", "giftcard"),  # Magento
     *("variable", "variation", "external", "variable-subscription", "subscription_variation"),  # WooCommerce
 )
-"""The kinds of product that shop systems write into a column `product_type`."""
+"""The product kinds that shop systems write into a column `product_type`."""
 CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
 _OF_WORDS: Final = frozenset({"title", "description", "brand", "size"})
-"""The fields in which an apostrophe at the beginning may be part of the text, as in the brand '47."""
+"""The fields in which a leading apostrophe may be part of the value, such as the brand '47."""
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
 _is_guarded: Final = re.compile("'[=+@-]").match
 starts_marked: Final = re.compile("=\"|'").match
-"""Matches the beginning of a text that a spreadsheet may have marked."""
+"""Matches the beginning of a value that a spreadsheet may have marked."""
 _has_control: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 _CONTROLS_TO: Final = {code: " " if code in b"\x0b\x0c" else None for code in CONTROLS}
 _is_rounded: Final = re.compile(r"[+-]?[0-9]+[.,][0-9]+[eE](?:[+-][0-9]+|[0-9]{2,})").fullmatch
@@ -73,7 +73,7 @@ _MOST_DIGITS: Final = 18
 _MOST_DIGITS_OF_FLOAT: Final = 15
 has_invisible: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]").search
 """Finds characters that are invisible in every script."""
-_is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
+_is_service_price: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 """Matches a price in the format of the service."""
 
 
@@ -99,12 +99,12 @@ def _left_out_of(field: str) -> frozenset[str]:
 
 
 LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for field in FIELDS}
-"""The texts of each field that are not sent because they mean "no value"."""
+"""The values of each field that are not sent because they mean "no value"."""
 
 
 @attrs.frozen
 class TextReading(FrozenRecord):
-    """How a text is read: the value to send (none if empty), the problem or None, and warnings for the report."""
+    """The value to send (none if empty), the problem or None, and warnings for the report."""
 
     value: str | int
     problem: str | None = None
@@ -112,8 +112,8 @@ class TextReading(FrozenRecord):
 
 
 def read_text(field: str, text: str, currency: str | None = None) -> TextReading:
-    """Returns how a trimmed text of a field is read. `currency` is the currency next to a price. A
-    text that is not understood stays unchanged, so that the rules of the field reject it.
+    """Reads a trimmed value of a field. `currency` is the currency from the column next to a price. An unknown value
+    stays unchanged, so that the rules of the field reject it.
     """
     warnings = list[str]()
     if (plain := _without_marks(field, text)) != text:
@@ -134,7 +134,7 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
 
 
 def _problem(text: str) -> str | None:
-    """Returns why a text cannot be sent in any field; None if it can."""
+    """Returns why a value cannot be sent in any field; None if it can."""
     if "\0" in text:
         return NUL
     if _has_control(text) is not None:
@@ -149,7 +149,7 @@ def _problem(text: str) -> str | None:
 
 
 def _without_marks(field: str, text: str) -> str:
-    """Returns a text without the marks that a spreadsheet puts around it."""
+    """Returns a value without the marks that a spreadsheet puts around it."""
     if field in IDENTIFIERS and field != "mpn":  # an mpn may be in inches
         return unwrapped(text).text or text
     if (formula := _is_formula(text)) is not None:
@@ -193,7 +193,7 @@ def _other(field: str, text: str, warnings: list[str]) -> TextReading:
     if field in PRICES and without_noise(meant) is None:
         return TextReading(text, TOO_PRECISE)
     if unclear is not None:
-        if meant == text and not _is_taken(text):
+        if meant == text and not _is_service_price(text):
             return TextReading(text, unclear)
         warnings.append(unclear)
     return TextReading(meant, None, tuple(warnings))

@@ -28,8 +28,8 @@ _REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, retry
 """The route as jobs use it: deleting a product twice does no harm, so requests may be retried."""
 _SERVICE_REFUSES: Final = (Unauthorized, Forbidden, RateLimited, ServerError)
 
-# The service documents neither codes nor messages of failed deletions. The pattern is strict,
-# because a product that it takes for deleted is forgotten.
+# The service documents neither codes nor messages of failed deletions. The pattern is strict, because a matching
+# product is removed from the digest file.
 _says_it_is_gone: Final = re.compile(
     r"not[ _-]?found|no such|no (?:product|item) (?:with|for)|not exist|n't exist|is not there|unknown (?:product|item)\b"
     r"|already (?:been )?(?:deleted|removed)|is gone",
@@ -54,7 +54,7 @@ class VanishedProducts:
     show: Callable[[], None]
 
     async def count(self) -> tuple[int, int]:
-        """Counts the vanished products. Returns their number, and how many of them were never to be deleted."""
+        """Returns the number of vanished products, and how many of them no earlier load has tried to delete."""
         gone, new = await self.digests.count_vanished()
         if gone:
             self.counters.noticed_vanished(gone, [each.id for each in await self.digests.vanished()])
@@ -98,7 +98,7 @@ class VanishedProducts:
         self._not_deleted((each, NO_KEY) for each in unknown)
         waiting = {each.key: each for each in gone if each.key is not None}
         maybe_deleted = {key for key, each in waiting.items() if each.may_be_deleted}
-        # A load waits less long for keys that answers omit again and again than for a service that cannot be reached.
+        # A load waits less long for keys that responses repeatedly omit than for an unavailable service.
         options = attrs.evolve(self.options, policy=attrs.evolve(self.options.policy, max_elapsed_seconds=None))
         rounds = fruitless = 0
         while waiting and not self.stopped():
@@ -113,7 +113,7 @@ class VanishedProducts:
         return is_patient
 
     async def _ask_for_all(self, waiting: dict[str, Vanished], maybe_deleted: set[str], *, is_first: bool) -> None:
-        """Asks for all keys in `waiting`, removes the answered keys, and adds the others to `maybe_deleted`."""
+        """Deletes all products in `waiting`, removes the answered ones, and adds the others to `maybe_deleted`."""
         keys = list(waiting)
         for start in range(0, len(keys), KEYS_AT_ONCE):
             if self.stopped():
@@ -174,13 +174,13 @@ class VanishedProducts:
         """Removes the answered keys from `waiting`, and records their outcomes."""
         failed = {each.failed_product_key: _reason(each) for each in results if each.failed_product_key in waiting}
         deleted = {each.product_key for each in results if each.product_key in waiting} - failed.keys()
-        # If an answer was lost and the product is gone now, the earlier request has deleted it.
+        # If a response was lost and the product is gone now, the earlier request has deleted it.
         deleted |= {key for key, why in failed.items() if key in maybe_deleted and _says_it_is_gone(why) is not None}
         found = {key: waiting.pop(key) for key in list(waiting) if key in deleted or key in failed}
         await self.digests.forget([each.id for key, each in found.items() if key in deleted])
         self.counters.deleted += sum(key in deleted for key in found)
         left = [(each, failed[key]) for key, each in found.items() if key not in deleted]
-        # A refusal after a lost answer does not prove that the product exists: the earlier request may have deleted it.
+        # A refusal after a lost response does not prove that the product exists: the earlier request may have deleted it.
         await self.digests.not_deleted([each.id for key, each in found.items() if key not in deleted | maybe_deleted])
         self._not_deleted(left)
 
@@ -191,7 +191,7 @@ class VanishedProducts:
 
 
 def _concerns_all(problem: ApiError) -> bool:
-    """Returns whether the service would probably refuse any other request as well."""
+    """Returns whether the service would probably refuse all other requests, too."""
     if isinstance(problem, _SERVICE_REFUSES) or not problem.is_lasting:
         return True
     return not (400 <= problem.status < 500 or problem.errors or problem.problems)
@@ -199,5 +199,5 @@ def _concerns_all(problem: ApiError) -> bool:
 
 def _reason(failed: ProductDeletion) -> str:
     code = failed.extra.get("code")
-    said = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
-    return said[:LONGEST_REASON] if isinstance(said, str) and said else NO_REASON
+    reason = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
+    return reason[:LONGEST_REASON] if isinstance(reason, str) and reason else NO_REASON

@@ -1,7 +1,7 @@
 """Packed digests, and a file that sorts them into buckets.
 
 The digests of a bucket have the same first byte, or the same first two bytes. The file is written
-and read in blocks of some thousand digests, and only its table of contents stays in memory.
+and read in blocks of a few thousand digests, and only its table of contents stays in memory.
 """
 
 import errno
@@ -30,20 +30,20 @@ KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES
 DIGEST_BYTES: Final = 32
 BUCKETS: Final = 256
 DIGESTS_PER_REGION: Final = 32_768
-"""The number of digests of a kind that are collected before they are written in buckets."""
+"""The number of digests of one kind that are collected before they are written."""
 
 _MANY: Final = struct.Struct(f"{DIGEST_BYTES}s" * 128)
 
 
 def digests_of(packed: bytes) -> list[bytes]:
-    """Returns packed digests one by one."""
+    """Splits packed digests."""
     whole = len(packed) - len(packed) % _MANY.size
     rest = (packed[at : at + DIGEST_BYTES] for at in range(whole, len(packed), DIGEST_BYTES))
     return [*itertools.chain.from_iterable(_MANY.iter_unpack(memoryview(packed)[:whole])), *rest]
 
 
 class ScratchFile:
-    """A file that only its owner can read. A new file must not exist yet, and an old file is only read."""
+    """A file that only its owner can read. A new file must not exist yet, and an existing file is only read."""
 
     def __init__(self, path: Path, *, is_new: bool, buffering: int = 0) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL if is_new else os.O_RDONLY
@@ -66,7 +66,7 @@ class ScratchFile:
         self._file.close()
 
     def _at(self, offset: int, size: int) -> bytes:
-        """Returns the bytes from an offset on, fewer at the end of the file."""
+        """Returns `size` bytes from an offset, or fewer at the end of the file."""
         self._file.seek(offset)
         return self._file.read(size)
 
@@ -96,8 +96,7 @@ class _Gathered:
     packed: list[bytes] = attrs.field(factory=list)
     rows: "array[int]" = attrs.field(factory=lambda: array("I"))
     expiries: "array[int]" = attrs.field(factory=lambda: array("q"))
-    different: set[int] = attrs.field(factory=set)
-    """The distinct expiries."""
+    distinct_expiries: set[int] = attrs.field(factory=set)
 
 
 @attrs.frozen(eq=False)
@@ -119,10 +118,10 @@ class _Region:
 
 
 class BucketFile(ScratchFile):
-    """A file of digests that are added in any order and read by bucket. Their byte at `position` is the bucket."""
+    """A file of digests that are added in any order and read by bucket. The byte at `position` is a digest's bucket."""
 
     _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")
-    """The head of a region: kind, whether digests have expiries of their own, the common one, sizes of buckets."""
+    """The head of a region: kind, whether each digest has an expiry, the common expiry, and the bucket sizes."""
 
     def __init__(self, path: Path, *, position: int = 0, is_new: bool = True) -> None:
         super().__init__(path, is_new=is_new)
@@ -144,10 +143,10 @@ class BucketFile(ScratchFile):
         gathered.rows += entries.rows
         if entries.expiries is None:
             gathered.expiries += array("q", (entries.expiry,)) * len(entries)
-            gathered.different.add(entries.expiry)
+            gathered.distinct_expiries.add(entries.expiry)
         else:
             gathered.expiries += entries.expiries
-            gathered.different.update(entries.expiries)
+            gathered.distinct_expiries.update(entries.expiries)
         if len(gathered.rows) >= DIGESTS_PER_REGION:
             self._write(kind)
 
@@ -178,39 +177,39 @@ class BucketFile(ScratchFile):
         return entries
 
     def parts(self, kind: int, bucket: int) -> Iterator[Entries]:
-        """Yields the digests of the bucket, some at a time."""
+        """Yields the digests of the bucket in parts."""
         for region in self._regions.get(kind, ()):
             start, stop = region.starts[bucket : bucket + 2]
             if start == stop:
                 continue
             piece = self._at(region.offset + start * region.entry_bytes, (stop - start) * region.entry_bytes)
-            behind_digests = (stop - start) * DIGEST_BYTES
-            behind_rows = behind_digests + (stop - start) * 4
-            entries = Entries(piece[:behind_digests], array("I"), region.expiry)
-            entries.rows.frombytes(piece[behind_digests:behind_rows])
+            end_of_digests = (stop - start) * DIGEST_BYTES
+            end_of_rows = end_of_digests + (stop - start) * 4
+            entries = Entries(piece[:end_of_digests], array("I"), region.expiry)
+            entries.rows.frombytes(piece[end_of_digests:end_of_rows])
             if region.has_expiries:
                 entries.expiries = array("q")
-                entries.expiries.frombytes(piece[behind_rows:])
+                entries.expiries.frombytes(piece[end_of_rows:])
             yield entries
 
     def _write(self, kind: int) -> None:
         gathered = self._gathered.pop(kind)
         packed = b"".join(gathered.packed)
-        buckets, has_expiries = packed[self._position :: DIGEST_BYTES], len(gathered.different) > 1
+        buckets, has_expiries = packed[self._position :: DIGEST_BYTES], len(gathered.distinct_expiries) > 1
         digests = _distributed(buckets, digests_of(packed), list[bytes])
         rows = _distributed(buckets, gathered.rows, lambda: array("I"))
         columns: list[Iterable[bytes]] = [map(b"".join, digests), (each.tobytes() for each in rows)]
         if has_expiries:
             expiries = _distributed(buckets, gathered.expiries, lambda: array("q"))
             columns.append(each.tobytes() for each in expiries)
-        head = self._HEAD.pack(kind, has_expiries, min(gathered.different), *map(len, digests))
+        head = self._HEAD.pack(kind, has_expiries, min(gathered.distinct_expiries), *map(len, digests))
         pieces = [head, *itertools.chain.from_iterable(zip(*columns, strict=True))]
         self._file.seek(self._size)
         self.write(b"".join(pieces))
-        self._note(head)
+        self._add_region(head)
 
-    def _note(self, head: bytes) -> None:
-        """Notes the region with this head, which follows the earlier regions."""
+    def _add_region(self, head: bytes) -> None:
+        """Adds the region with this head after the earlier regions."""
         kind, has_expiries, expiry, *sizes = self._HEAD.unpack(head)
         starts = array("I", itertools.accumulate(sizes, initial=0))
         region = _Region(self._size + self._HEAD.size, starts, expiry, has_expiries)
@@ -220,9 +219,9 @@ class BucketFile(ScratchFile):
     def _find_regions(self) -> None:
         end = self._file.seek(0, os.SEEK_END)
         while self._size + self._HEAD.size <= end:
-            self._note(self._at(self._size, self._HEAD.size))
+            self._add_region(self._at(self._size, self._HEAD.size))
         if self._size != end:
-            raise OSError(errno.EIO, "the file is not whole")
+            raise OSError(errno.EIO, "the file is incomplete")
 
 
 def _distributed(buckets: bytes, values: Iterable[Any], make: Any) -> list[Any]:

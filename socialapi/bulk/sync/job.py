@@ -42,7 +42,7 @@ class SyncCounts:
         self._dry_run = dry_run
         self._started = session.clock.monotonic()
         self.reading: UploadReport = UploadReport()
-        """The report of the reading, in which staged rows count as accepted."""
+        """The report of the reading phase. Staged rows count as accepted."""
         self.unchanged: int = 0
         self.before: int = 0
         self.after: int = 0
@@ -50,18 +50,18 @@ class SyncCounts:
         self.planned: dict[str, int] = {"additions": 0, "removals": 0}
         self._parts = {"additions": UploadReport(), "removals": UploadReport()}
         self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
-        """The first rows that the service refused in each part, with their numbers in the input."""
+        """The first rows that the service rejected in each part, with their row numbers in the input."""
         self._refused_groups = {"additions": IssueGroups(), "removals": IssueGroups()}
 
     def compared(self, found: Difference) -> None:
-        """Sets how many rows have to be added and how many identifiers removed."""
+        """Sets the numbers of rows to add and of identifiers to remove."""
         self.unchanged = self.reading.accepted - found.additions
         self.before = found.known
         self.after = found.known
         self.planned = {"additions": found.additions, "removals": found.removals}
 
     def hold_back(self) -> None:
-        """Notes that nothing is removed in this sync."""
+        """Records that this sync removes nothing."""
         self.held_back, self.planned["removals"] = self.planned["removals"], 0
 
     def take(self, phase: str, report: UploadReport) -> None:
@@ -72,7 +72,7 @@ class SyncCounts:
             self._parts[phase] = report
 
     def refuse(self, phase: str, issues: Sequence[RowIssue]) -> None:
-        """Notes rows of a part that the service refused."""
+        """Records rows that the service rejected in a part of the sync."""
         refused = self._refused[phase]
         refused += issues[: MAX_ISSUES_KEPT - len(refused)]
         self._refused_groups[phase].add(issues)
@@ -117,7 +117,7 @@ class SyncCounts:
         sending = {
             **counters.sending(self._clock.monotonic() - self._started, dry_run=False),
             "rejects_path": reading.rejects_path,
-            # Both parts are sent one after the other within one limit.
+            # The parts are sent one after the other and share one rate limit.
             "forecast": Forecast(
                 requests=sum(each.requests for each in parts),
                 bytes=sum(each.bytes for each in parts),
@@ -134,7 +134,7 @@ class SyncCounts:
 
 
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
-"""How long before its expiry a member is sent again, because nobody runs a sync at exactly the right second."""
+"""How long before its expiry a member is sent again, because a sync rarely runs at exactly the right second."""
 
 Phase = Literal["reading", "additions", "removals"]
 PHASES: Final[Mapping[Phase, str]] = {"reading": "reading", "additions": "adding", "removals": "removing"}
@@ -186,7 +186,7 @@ async def sync(
     call: CallOptions,
     faults: Faults | None = None,
 ) -> SyncReport:
-    """Runs a sync and returns its report. `faults` are errors of the call that are known already.
+    """Runs a sync and returns its report. `faults` are errors already found in the call.
 
     Raises InvalidInput if no row could be read, ConfigurationError if the snapshot cannot be used,
     and BulkError if the sync stopped later.
@@ -194,7 +194,7 @@ async def sync(
     faults = Faults() if faults is None else faults
     faults += [*options.problems(), *same_files("snapshot", options.snapshot, {"the input itself": desired})]
     ids = destination.target.path_parameters
-    with _place(options) as path:
+    with _snapshot_path(options) as path:
         with faults:
             snapshot = Snapshot(path, str(ids["account_id"]), str(ids["custom_audience_id"]))
             job = SyncJob(session, destination, desired, snapshot, options, call)
@@ -205,7 +205,7 @@ async def sync(
 
 
 @contextlib.contextmanager
-def _place(options: SyncOptions) -> Iterator[Path]:
+def _snapshot_path(options: SyncOptions) -> Iterator[Path]:
     """Yields the path of the snapshot. A dry run without a snapshot gets a temporary one."""
     path = Path(options.snapshot)
     if not options.dry_run or path.exists():
@@ -216,7 +216,7 @@ def _place(options: SyncOptions) -> Iterator[Path]:
 
 
 class SyncJob:
-    """A sync, run once."""
+    """One run of a sync."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class SyncJob:
         self._phase: Phase = "reading"
         self._refused: list[RowIssue] = []
         self._added = bytearray()
-        """For each addition, by position, whether it was accepted. Used only if there is a ledger."""
+        """One byte per addition: 1 if the service accepted it. Used only if there is a ledger."""
         self._is_compared = self._is_settled = False
         shown = None if options.on_progress is None else self._show
         options = attrs.evolve(options, on_progress=shown, journal=None, flush_after_seconds=UNSET)
@@ -257,7 +257,7 @@ class SyncJob:
                 await self._snapshot.aclose()
                 log_groups("sync", self._counts.report())
         report = self._counts.report()
-        if self._options.on_progress is not None:  # of all rows, after those of single phases
+        if self._options.on_progress is not None:  # for all rows, after the progress of each phase
             done = report.read if self._options.dry_run else report.read - report.pending
             self._options.on_progress(
                 Progress(
@@ -272,7 +272,7 @@ class SyncJob:
         return report
 
     def counts(self) -> Mapping[str, int]:
-        """Returns the counts of the report as they stand."""
+        """Returns the current counts of the report."""
         return self._counts.report().counts
 
     async def _sync(self) -> None:
@@ -305,7 +305,7 @@ class SyncJob:
             with self._stopping("at its end"):
                 self._close_rejects()
         except SocialApiError as stop:
-            with contextlib.suppress(SocialApiError):  # the first problem is the one that counts
+            with contextlib.suppress(SocialApiError):  # the first problem is raised below
                 await self._finish()
             if isinstance(stop, BulkError):  # the counts after the sync are known only now
                 raise BulkError(stop.message, self._counts.report()) from stop.__cause__
@@ -316,7 +316,7 @@ class SyncJob:
                 await self._snapshot.renewed()
 
     async def _finish(self) -> None:
-        """Applies the outcomes of the sync to the members, however far it got."""
+        """Applies the outcomes of the sync to the members, even if it stopped early."""
         try:
             await self._settle_rows()
         finally:
@@ -326,9 +326,9 @@ class SyncJob:
     async def _check_share(self, found: Difference) -> None:
         """Raises InvalidInput if more identifiers would be removed than allowed.
 
-        A row or value that could not be used may be a member who only seems to have left. If the
-        share is exceeded only when these are counted as removals, no member is removed, and the
-        sync continues.
+        An unusable row or value may belong to a member who only seems to have left. If the share is
+        exceeded only when unusable rows and values count as removals, the sync removes no member
+        and continues.
         """
         share, most = found.removals / found.known, self._options.max_removal_share
         if share > most:
@@ -339,14 +339,14 @@ class SyncJob:
                 if then == now
                 # digests may have changed though the input has not
                 else (
-                    f". The snapshot was made by version {then} of the normaliser, and this is version {now}: what it makes "
-                    "another digest of counts as removed and added"
+                    f". The snapshot was made by version {then} of the normaliser, and this is version {now}: a value "
+                    "whose digest is different now counts as removed and added"
                 )
             )
             raise LimitExceeded(
-                f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are not desired any more, which is "
-                f"{share:.1%}, and {most:.1%} may be removed: is the input complete? max_removal_share=1.0 "
-                f"allows it{why_others}"
+                f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are missing from the input, which is "
+                f"{share:.1%}, but only {most:.1%} may be removed: is the input complete? If so, give "
+                f"max_removal_share=1.0{why_others}"
             )
         unusable = self._reading.unusable
         if unusable and min(1.0, (found.removals + unusable) / found.known) > most:
@@ -359,7 +359,7 @@ class SyncJob:
             return await next_page()
 
         target, given = self._destination.target, self._options
-        options = UploadOptions(  # without times: the rows carry their own
+        options = UploadOptions(  # without times, because each row has its times
             packing=given.packing,
             concurrency=given.concurrency,
             max_reject_share=given.max_reject_share if self._phase == "additions" else None,
@@ -439,7 +439,7 @@ class SyncJob:
             raise BulkError("on_settled failed", report) from problem
 
     async def _note_refused(self) -> None:
-        """Records the rows that the service refused, with their numbers in the input; removals have no number."""
+        """Records the rejected rows with their row numbers in the input. Removals have no row number."""
         refused = list(self._refused)
         if not refused:
             return
@@ -450,7 +450,7 @@ class SyncJob:
             issues = [RowIssue(0, issue.field, f"was not removed: {issue.reason}") for issue in refused]
         del self._refused[
             : len(refused)
-        ]  # only now, because a stopping job may cancel this method, and calls it again at the end
+        ]  # only now: a stopping job may cancel this method, and calls it again at the end
         self._counts.refuse(self._phase, issues)
         if (ledger := self._reading.ledger) is not None:
             for issue in issues if self._phase == "additions" else ():

@@ -20,22 +20,22 @@ CREATE TABLE members (kind INTEGER NOT NULL, bucket INTEGER NOT NULL, sure INTEG
 digests BLOB NOT NULL, PRIMARY KEY (kind, bucket, sure, perhaps))
 """
 DIGESTS_AT_ONCE: Final = 131_072
-"""The largest number of digests, of members and rows together, that are compared at once; buckets are divided."""
+"""The most digests of members and rows that are compared in one step. Larger buckets are divided."""
 
 ROWS_AT_ONCE: Final = 65_536
-"""The number of rows whose outcomes are determined at once."""
+"""The number of rows whose outcomes are determined in one step."""
 
 _OF_BUCKETS: Final = "kind = ? AND bucket BETWEEN ? AND ?"
 _COUNT: Final = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST_BYTES} FROM members"  # noqa: S608  # of constants
 _SEGMENTS: Final = "SELECT rowid, sure, perhaps, digests FROM members"
 
 Times = tuple[int, int]
-"""The times until which the service certainly holds a digest, and until which it may hold it."""
+"""The times until which the service certainly holds, and may hold, a digest."""
 
 
 @attrs.frozen(repr=False)
 class Segment:
-    """Packed digests with equal times, and the row id of their table row; None if they are only a part of a row."""
+    """Packed digests with equal times, and the ID of their table row; None if they are only part of a row."""
 
     rowid: int | None
     held_until: int
@@ -45,7 +45,7 @@ class Segment:
 
 @attrs.frozen(repr=False)
 class Bucket:
-    """The members and the desired digests of one kind that begin with the prefix, one or two bytes."""
+    """The members and the desired digests of one kind that begin with the same one or two bytes."""
 
     kind: int
     prefix: bytes
@@ -59,7 +59,7 @@ def count(connection: sqlite3.Connection, *, after: int = 0) -> int:
 
 
 def kinds(connection: sqlite3.Connection, scratch: Scratch) -> set[int]:
-    """Returns the kinds that members or desired digests have."""
+    """Returns the kinds of the members and of the desired digests."""
     return {*scratch.entries.kinds, *(kind for (kind,) in connection.execute("SELECT DISTINCT kind FROM members"))}
 
 
@@ -94,7 +94,7 @@ def _divided(connection: sqlite3.Connection, scratch: Scratch, kind: int, first:
 
 
 def _key(prefix: bytes) -> int:
-    """Returns the number of a bucket in the table, in which a first byte comes before its second bytes."""
+    """Returns the table key of a bucket. The bucket of a first byte sorts before those of its second bytes."""
     first, *second = prefix
     return first * (1 + BUCKETS) + sum(1 + byte for byte in second)
 
@@ -106,8 +106,8 @@ def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
     """Marks the rows of the bucket that are due, and adds the members to be removed to
     `scratch.removals`.
 
-    A row is due if it is not certain that the service holds all its digests, or if a digest expires
-    by `soon` although the row asks for a later expiry.
+    A row is due unless the service certainly holds all its digests until `soon`, or until the row's
+    expiry if that is earlier.
     """
     distinct = set(digests := digests_of(bucket.desired.packed))
     gone, held, ending, found = list[bytes](), list[list[bytes]](), dict[bytes, int](), 0
@@ -211,7 +211,7 @@ def _take_over(connection: sqlite3.Connection, bucket: Bucket, outcomes: Outcome
                 sent[digest] = (held_until, max(maybe_held_until, segment.maybe_held_until))
             elif asked[digest] == IN_DOUBT:
                 new.setdefault((0, segment.maybe_held_until), []).append(digest)
-    if len(set(sent.values())) == 1:  # as nearly always
+    if len(set(sent.values())) == 1:  # the usual case
         new.setdefault(next(iter(sent.values())), []).extend(sent)
     else:
         for digest, times in sent.items():

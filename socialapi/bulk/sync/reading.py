@@ -31,7 +31,7 @@ from socialapi.reports import DEFAULT_REMOVAL_SHARE, NULL_WORD, UploadReport
 from socialapi.session.session import Session
 
 ROWS_AT_ONCE: Final = 2_500
-"""The number of rows that are passed to the thread of the snapshot together."""
+"""The number of rows passed to the thread of the snapshot in one call."""
 NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot holds digests only"
 
 
@@ -52,23 +52,23 @@ class SyncOptions(UploadOptions):
 
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
-        """The files of any job, and the scratch files."""
+        """The output files of the job, and its scratch files."""
         return [*super().own_files, *(scratch_folder(self.snapshot) / name for name in FILES)]
 
     @property
     def why_not_empty(self) -> str:
-        """The reason why an empty input is refused: a sync would remove every member."""
-        return "an empty list would remove every member, which a sync refuses"
+        """The reason why an empty input is rejected: a sync would remove every member."""
+        return "an empty list would remove every member, so a sync rejects it"
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""
         if not 0 <= self.max_removal_share <= 1:
             yield invalid("max_removal_share", "must be a number from 0 to 1")
         if self.journal is not None:
-            why = "a sync takes no journal: the snapshot says from where the same sync goes on"
+            why = "a sync takes no journal: a repeated sync continues from its snapshot"
             yield InvalidInput(why, [BrokenRule(path="journal", reason=why)])
         if self.flush_after_seconds:
-            yield invalid("flush_after_seconds", "is not for a sync, which reads all rows before anything is sent")
+            yield invalid("flush_after_seconds", "does not apply to a sync, which reads all rows before sending any")
         yield from super().problems()
 
 
@@ -134,7 +134,7 @@ class ReadingStage:
 
 
 class ReadingJob:
-    """A job that reads the desired rows into a snapshot. The caller closes the rejects file, after later refusals."""
+    """A job that reads the desired rows into a snapshot. The caller closes the rejects file, after later rejections."""
 
     def __init__(
         self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: SyncOptions
@@ -199,7 +199,7 @@ class ReadingJob:
 
 
 def _epoch_seconds(expires_at: str | None, *, default: int) -> int:
-    """Returns when the service removes a row with this expiry, in epoch seconds; `default` without one."""
+    """Returns a row's expiry in epoch seconds, or `default` if the row has none."""
     expiry = parse_timestamp(expires_at) if expires_at else None
     return default if expiry is None else int(expiry.timestamp())
 

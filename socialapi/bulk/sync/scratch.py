@@ -1,7 +1,6 @@
-"""The scratch files of a sync: the rows in order, their digests in buckets, and the digests to be
-removed.
+"""The scratch files of a sync: the rows in order, their digests in buckets, and the digests to be removed.
 
-They are written and read in blocks of some thousand rows. Only one byte per row is kept in memory.
+They are written and read in blocks of a few thousand rows. Only one byte per row is kept in memory.
 """
 
 import contextlib
@@ -115,12 +114,11 @@ def _numbers(described: Mapping[str, Any]) -> list[int]:
     return list(itertools.chain.from_iterable(range(first, last + 1) for first, last in described["numbers"]))
 
 
-# Removals
-# ------------------------------------------------------------------------------------------------------------
+# Removals ------------------------------------------------------------------------------------------------------------
 
 
 class RemovalFile(ScratchFile):
-    """A file of the digests to be removed, each after its kind and sorted by both. Positions count from 0."""
+    """A file of the digests to remove, each preceded by its kind, in sorted order. Positions count from 0."""
 
     RECORD_BYTES: Final = 1 + DIGEST_BYTES
 
@@ -146,7 +144,7 @@ class RemovalFile(ScratchFile):
         self._count = 0
 
     def page(self, position: int, most: int) -> list[tuple[int, bytes]]:
-        """Returns at most `most` removals from a position on: the code of each kind and its packed digests."""
+        """Returns at most `most` removals from a position: the code of each kind, and its packed digests."""
         records = self._at(position * self.RECORD_BYTES, most * self.RECORD_BYTES)
         cut = (records[at : at + self.RECORD_BYTES] for at in range(0, len(records), self.RECORD_BYTES))
         return [
@@ -181,12 +179,12 @@ def scratch_folder(snapshot: str | os.PathLike[str]) -> Path:
 
 
 def remove_scratch(folder: Path) -> None:
-    """Removes a folder of scratch files. Raises OSError if something else is in its place."""
+    """Removes a folder of scratch files. Raises OSError if the path holds anything else."""
     if not os.path.lexists(folder):
         return
     found = list(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else [folder]
     if not {path.name for path in found} <= set(FILES):
-        raise OSError(errno.EEXIST, f"{folder} holds something else")
+        raise OSError(errno.EEXIST, f"{folder} holds other files")
     for path in found:
         path.unlink()
     folder.rmdir()
@@ -255,7 +253,7 @@ class Scratch:
 
     @property
     def sizes(self) -> str:
-        """The sizes of everything but the rows."""
+        """The sizes of all files except the file of rows, in one string."""
         return f"{len(self.state)} rows, {self.entries.flush()} bytes, {len(self.removals)} removals"
 
     def mark_all(self) -> None:
@@ -263,7 +261,7 @@ class Scratch:
         self.state = bytearray((DUE,)) * len(self.state)
 
     def persist(self) -> str:
-        """Writes everything but the rows to the disk, and returns the sizes."""
+        """Makes all files except the file of rows durable, and returns their sizes."""
         state = ScratchFile(self._folder / _STATE, is_new=True)
         with contextlib.closing(state):
             state.write(self.state)

@@ -1,4 +1,4 @@
-"""The snapshot of a sync: a SQLite file with the digests that an audience holds, and how a sync changes it."""
+"""The snapshot of a sync: a SQLite file with the digests that an audience holds."""
 
 import contextlib
 import functools
@@ -26,14 +26,14 @@ SCHEMA: Final = Schema(
     application_id=0x53594E43,
     version=3,
     remedy=(
-        "sync with that version, or delete the snapshot and sync anew: everybody is added again then, and nobody is removed "
-        "who has left since the last sync"
+        "sync with that version, or delete the snapshot and sync again: everyone is then added again, and people who left "
+        "since the last sync are not removed"
     ),
     statements=(
-        # The normaliser is the version by which the members became digests.
+        # `normalizer` is the version of the normaliser that made the members' digests.
         "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL, normalizer INTEGER NOT NULL)",
         members.MEMBERS,
-        # The tables below belong to one sync, and are empty between two syncs. As long as
+        # The tables below belong to one sync, and are empty between two syncs. While
         # `announced` has a row, the scratch files are needed.
         """CREATE TABLE announced (sizes TEXT NOT NULL, additions INTEGER NOT NULL, removals INTEGER NOT NULL,
         last_addition INTEGER NOT NULL, last_removal INTEGER NOT NULL, in_doubt INTEGER NOT NULL,
@@ -48,12 +48,12 @@ BYTES_PER_TRANSACTION: Final = 16_000_000
 UNITS: Final = (max(KINDS) + 1) * BUCKETS
 """The number of units. A unit is all digests of one kind that begin with the same byte."""
 BUCKETS_PER_STEP: Final = 32
-"""The number of buckets that are compared at once. A cancelled sync waits until they are done."""
+"""The number of buckets that are compared in one step. A cancelled sync completes the step."""
 
 
 @attrs.frozen(kw_only=True)
 class Difference:
-    """The difference to apply: identifiers that the service may hold, rows to add, identifiers to remove."""
+    """The numbers of identifiers that the service may hold, of rows to add, and of identifiers to remove."""
 
     known: int
     additions: int
@@ -65,7 +65,7 @@ class _Announced:
     """The row of the table `announced`, which describes a sync that has begun to send.
 
     `sizes` are the sizes of the scratch files. Positions of additions and removals count from 1; entries after the
-    last positions were never sent. `in_doubt` is true if the service may hold additions without an answer, and
+    last positions were never sent. `in_doubt` is true if the service may hold additions that have no response, and
     `taken_over` is the number of units already applied.
     """
 
@@ -98,7 +98,7 @@ class Snapshot:
         self._outcomes: Outcomes | None = None
         self._pages = [(0, RowPosition())]
         """For each page of additions: how many rows come before it, and the position at which it begins."""
-        self._removals_handed_out = 0
+        self._removals_returned = 0
 
     @property
     def _scratch(self) -> Scratch:
@@ -129,7 +129,7 @@ class Snapshot:
             await self._database.aclose()
 
     async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
-        """Adds desired rows, numbered upwards, each block with when the service removes it in epoch seconds."""
+        """Adds desired rows in ascending order, in blocks with their expiry in epoch seconds."""
 
         def stage(_: sqlite3.Connection) -> None:
             for block, expiry in blocks:
@@ -140,9 +140,8 @@ class Snapshot:
     async def compare(self, *, now: int, soon: int) -> Difference:
         """Returns how the desired rows differ from the members.
 
-        A row has to be added if it is not certain that the service holds all its identifiers, or if
-        one expires by `soon` although the row asks for a later expiry. Expired identifiers count as
-        absent.
+        A row has to be added unless the service certainly holds all its identifiers until `soon`, or
+        until the row's expiry if that is earlier. Expired identifiers count as absent.
         """
 
         def begin(connection: sqlite3.Connection) -> tuple[int, set[int]]:
@@ -166,7 +165,7 @@ class Snapshot:
                 members.compare(bucket, self._scratch, now=now, soon=soon)
 
     async def staged(self) -> AsyncIterator[tuple[list[int], bytearray]]:
-        """Yields the numbers and the states of the staged rows, some at a time. `compare` finds the states."""
+        """Yields the numbers and the states of the staged rows by block. `compare` sets the states."""
         place = RowPosition()
         while self._opened is not None and place.row < len(self._opened.state):
             before = place
@@ -206,14 +205,14 @@ class Snapshot:
     async def confirm_additions(self, *, refused: bool, repeated: bool) -> None:
         """Records that all additions have their outcome.
 
-        `refused` is true if the service refused some additions. It does not hold them, unless
-        requests were `repeated`, because an attempt without an answer may have added them.
+        `refused` is true if the service rejected some additions. It does not hold the rejected rows,
+        unless requests were retried (`repeated`): an attempt without a response may have added them.
         """
         statement = "UPDATE announced SET in_doubt = ?"
         await self._database.run(lambda connection: _execute(connection, statement, refused and repeated))
 
     async def numbers_of(self, positions: Sequence[int]) -> dict[int, int]:
-        """Returns the numbers in the input of the additions at these positions."""
+        """Returns the input row numbers of the additions at these positions."""
 
         def find(_: sqlite3.Connection) -> dict[int, int]:
             pages: dict[int, list[int]] = {}
@@ -236,7 +235,7 @@ class Snapshot:
         a killed sync.
         """
 
-        def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
+        def read_page(connection: sqlite3.Connection) -> list[RowBlock]:
             before, position = self._pages[-1]
             blocks, position = self._scratch.rows.page(position, self._scratch.state, ROWS_PER_PAGE)
             numbered = list[RowBlock]()
@@ -247,35 +246,35 @@ class Snapshot:
             _execute(connection, "UPDATE announced SET last_addition = ?", before)
             return numbered
 
-        return await self._database.run(hand_out)
+        return await self._database.run(read_page)
 
     async def removals(self) -> Sequence[RowBlock]:
-        """Returns the next page of identifiers to be removed, as users of one identifier each; empty at the end."""
+        """Returns the next page of identifiers to remove, with one user for each; empty at the end."""
 
-        def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
+        def read_page(connection: sqlite3.Connection) -> list[RowBlock]:
             blocks = list[RowBlock]()
-            for kind, packed in self._scratch.removals.page(self._removals_handed_out, ROWS_PER_PAGE):
-                values, first = Digests.unpacked(packed, []), self._removals_handed_out + 1
-                self._removals_handed_out += len(values)
+            for kind, packed in self._scratch.removals.page(self._removals_returned, ROWS_PER_PAGE):
+                values, first = Digests.unpacked(packed, []), self._removals_returned + 1
+                self._removals_returned += len(values)
                 numbers = range(first, first + len(values))
                 blocks.append(RowBlock(Action("Delete"), numbers, ((KINDS[kind], values),)))
-            _execute(connection, "UPDATE announced SET last_removal = ?", self._removals_handed_out)
+            _execute(connection, "UPDATE announced SET last_removal = ?", self._removals_returned)
             return blocks
 
-        return await self._database.run(hand_out)
+        return await self._database.run(read_page)
 
     async def count(self) -> int:
         """Returns how many identifiers the service holds, or may hold."""
         return await self._database.read(members.count)
 
     async def finish(self) -> None:
-        """Applies the outcomes of the sync, even if it stopped early, and erases its other data for good."""
+        """Applies the outcomes of the sync, even if it stopped early, and permanently erases its other data."""
         await self._take_over()
         await self._database.read(self._remove_scratch)
         await self._database.erase()
 
     async def renewed(self) -> None:
-        """Records, after a finished sync, that all members are digests by the current version of the normaliser."""
+        """Records after a finished sync that the current version of the normaliser made all digests."""
         statement = "UPDATE target SET normalizer = ?"
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
         self.normalizer = NORMALIZER_VERSION
@@ -290,8 +289,8 @@ class Snapshot:
         elif found[:2] != self._target:
             account_id, audience_id = self._target
             raise ConfigurationError(
-                f"the {self._database} is of the audience {found[1]} of the account {found[0]}, not of the audience "
-                f"{audience_id} of the account {account_id}: choose another path, or forget the file if it is not needed "
+                f"the {self._database} belongs to audience {found[1]} of account {found[0]}, not to audience "
+                f"{audience_id} of account {account_id}: choose another path, or delete the file if it is not needed "
                 f"(socialapi jobs forget {self._database.path})"
             )
         return int(found[2])
@@ -309,9 +308,9 @@ class Snapshot:
         except OSError:
             pass  # the error below covers it
         raise ConfigurationError(
-            f"the {self._database} needs the folder {self._folder}, in which the last sync noted what it was sending, and "
-            "the folder is missing or damaged: restore it, or delete the snapshot and sync anew: everybody is added again "
-            "then, and nobody is removed who has left since"
+            f"the {self._database} needs the folder {self._folder}, where the last sync recorded what it was sending, but "
+            "the folder is missing or damaged: restore it, or delete the snapshot and sync again: everyone is then added "
+            "again, and people who left since are not removed"
         )
 
     def _remove_scratch(self, connection: sqlite3.Connection) -> None:
@@ -328,7 +327,7 @@ class Snapshot:
             pass
 
     def _take_over_some(self, connection: sqlite3.Connection) -> bool:
-        """Applies some of the outcomes. Returns whether there are more."""
+        """Applies the next outcomes in one transaction. Returns True if some remain."""
         announced = _announced(connection)
         if announced is None:
             return False
@@ -367,5 +366,5 @@ def _outcomes(connection: sqlite3.Connection, scratch: Scratch, announced: _Anno
 
 
 def _execute(connection: sqlite3.Connection, statement: str, *values: int) -> None:
-    """Executes the statement. Returns None and not the cursor, which must not leave its thread."""
+    """Executes the statement. Returns None, because the cursor must not leave its thread."""
     connection.execute(statement, values)

@@ -1,8 +1,8 @@
-"""The folder of the hook of PyInstaller, which an entry point in `pyproject.toml` names."""
+"""The folder of the PyInstaller hook, for the entry point in `pyproject.toml`."""
 
 from pathlib import Path
 
 
 def hook_dirs() -> list[str]:
-    """Returns the folder that has the hook, as PyInstaller asks for it."""
+    """Returns the folders with hooks, in the form that PyInstaller expects."""
     return [str(Path(__file__).parent)]

@@ -1,11 +1,10 @@
-"""What PyInstaller puts into a bundle of a program that imports the package.
+"""Lists the modules that PyInstaller bundles with a program that imports the package.
 
-PyInstaller follows the imports in functions. It cannot see what is imported by a name: whatever
-`on_first_use` lists, the handlers of the emulator and the extension. Modules that need an extra are
-left to the program that imports them.
+PyInstaller follows imports in functions, but not imports by name: the modules that `on_first_use` lists, the handlers
+of the emulator, and the extension. Modules that need an extra are not listed, because the program imports them.
 """
 
-# ruff: noqa: N999  # PyInstaller looks for a file of this name
+# ruff: noqa: N999  # PyInstaller expects this file name
 
 from PyInstaller.utils.hooks import collect_data_files, collect_submodules
 

@@ -359,7 +359,7 @@ async def test_numbers_that_could_be_another_country_s_are_read_by_the_region_wi
     assert report.warnings == 1
     (warning,) = report.warning_details
     assert (warning.row, warning.field) == (1, "phone")
-    assert warning.reason == f"{MAY_BE_FOREIGN} (10 rows, of which this is the first)"
+    assert warning.reason == f"{MAY_BE_FOREIGN} (10 rows; this is the first)"
     _, report = await uploaded(rows, default_region="DE", phone_format="national")
     assert report.warnings == 0
 

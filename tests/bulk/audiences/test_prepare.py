@@ -136,8 +136,11 @@ def test_kinds_that_are_not_taken_are_warnings_or_the_reason() -> None:
     handle: tuple[str, IdentifierKind, str] = ("Name", "handle", "somebody")
     block = prepared(raw(email(), handle), kinds=DO_NOT_REACH_KINDS)
     assert json.loads(users_of(block)[0]) == {"email": [sha256("a@b.example")]}
-    assert block.warnings == [RowIssue(1, "Name", "is of a kind that is not accepted here")]
-    assert rejection_of(raw(handle), kinds=DO_NOT_REACH_KINDS) == ("Name", "is of a kind that is not accepted here")
+    assert block.warnings == [RowIssue(1, "Name", "is a kind of identifier that is not accepted here")]
+    assert rejection_of(raw(handle), kinds=DO_NOT_REACH_KINDS) == (
+        "Name",
+        "is a kind of identifier that is not accepted here",
+    )
 
 
 @pytest.mark.parametrize("written", ["delete", "DELETE", " Delete "])
@@ -308,12 +311,12 @@ def test_a_single_user_is_prepared_strictly() -> None:
 def test_a_single_user_of_other_kinds_types_or_none() -> None:
     taken, broken = prepare_user(user(email="a@b.example", handle=["x", "y"]), DO_NOT_REACH_KINDS)
     assert taken == {"email": [sha256("a@b.example")]}
-    reason = "is of a kind that is not accepted here"
+    reason = "is a kind of identifier that is not accepted here"
     assert broken == [BrokenRule(path="handle[0]", reason=reason), BrokenRule(path="handle[1]", reason=reason)]
     odd = user(service_id=[12, 1.5])
     assert prepare_user(odd) == (
         {"service_id": [sha256("12")]},
-        [BrokenRule(path="service_id[1]", reason="is neither a text nor a whole number")],
+        [BrokenRule(path="service_id[1]", reason="is neither text nor a whole number")],
     )
     assert prepare_user(user()) == ({}, [BrokenRule(path="", reason="has no identifier")])
     assert prepare_user(do_not_reach_user(email=DIGEST.upper())) == ({"email": [DIGEST]}, [])

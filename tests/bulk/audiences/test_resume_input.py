@@ -193,7 +193,7 @@ async def test_settings_that_change_what_is_sent_are_refused_with_both_values(
     await begun(path, journal, rejects=rejects)
     before = content_of(rejects)
     found = await refused(path, journal, rejects=rejects, **options)
-    assert f"the journal {journal} belongs to the same job with other settings: {says}" in found
+    assert f"the journal {journal} belongs to the same job with different settings: {says}" in found
     assert content_of(rejects) == before
     report = await job(ModelService(), path, journal=journal, concurrency=7).run()
     assert (report.accepted, report.resumed) == (8, 4)

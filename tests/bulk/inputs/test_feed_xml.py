@@ -306,7 +306,7 @@ def test_declarations_and_references_to_other_files_are_refused(content: str) ->
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (rss("<title>a & b</title>"), "line 1, column 71: is not well-formed XML; in a text, write &amp; for &"),
+        (rss("<title>a & b</title>"), "line 1, column 71: is not well-formed XML; in text, write &amp; for &"),
         (rss("<title>a&nbsp;b</title>"), "line 1, column 69: an entity is not defined in XML, such as &nbsp;"),
         (rss("<title>K\xe4nnchen</title>").encode("latin-1"), "line 1, column 69: is not text in the encoding that"),
         ('<?xml version="1.0" encoding="shift_jis"?><rss/>', "the encoding of the file is not supported: save"),

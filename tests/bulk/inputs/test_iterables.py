@@ -123,14 +123,14 @@ async def test_mappings_have_the_columns_of_their_keys(given_as: Any) -> None:
     rows = await read(given_as(records))
     assert values(rows) == [["a@b.example"], ["12"]]
     assert (rows[0].operation_type, rows[0].effective_at, rows[0].expires_at) == ("delete", None, MIDNIGHT)
-    assert rows[1].unusable == (("handle", "is neither a text nor a whole number"),)
+    assert rows[1].unusable == (("handle", "is neither text nor a whole number"),)
 
 
 async def test_values_of_a_user_that_are_no_texts_are_unusable_not_fatal() -> None:
     odd = user(service_id=[1, True, 10**5_000], email=[b"\xff"])
     rows = await read([odd])
     assert values(rows) == [["1"]]
-    reason = "is neither a text nor a whole number"
+    reason = "is neither text nor a whole number"
     assert rows[0].unusable == (("email", reason), ("service_id", reason), ("service_id", reason))
 
 

@@ -50,7 +50,7 @@ async def test_whole_numbers_are_identifiers_and_other_types_are_not(path: Path)
     write(path, "".join(json.dumps(line) + "\n" for line in lines))
     rows = await read(path)
     assert values(rows) == [["123456789012345"], ["1", "2"], ["1"]]
-    reason = "is neither a text nor a whole number"
+    reason = "is neither text nor a whole number"
     assert rows[2].unusable == (("email", NESTED), ("handle", reason), ("service_id", reason))
 
 

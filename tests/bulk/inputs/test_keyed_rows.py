@@ -294,7 +294,7 @@ def test_a_model_of_the_first_version_of_pydantic_is_read() -> None:
 def test_a_plain_row_has_no_names_and_the_advice_says_what_to_do(kind: type) -> None:
     assert keyed_row(kind) is None
     advice = advice_for(kind)
-    assert advice.startswith("a row must name its columns: use sqlite3.Row as the row_factory")
+    assert advice.startswith("a row must name its columns: set row_factory to sqlite3.Row")
     assert "dict(zip(names, row))" in advice
 
 

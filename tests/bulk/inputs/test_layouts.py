@@ -254,7 +254,7 @@ async def test_a_file_at_an_address_has_a_layout_as_a_local_one_and_a_layout_at_
         await uploaded("memory://b.csv", layout="l.toml")
     for option in ("layout", "write_layout"):
         options: Any = {option: "https://host.example/l.toml?token=1"}
-        with pytest.raises(InvalidInput, match=f"^{option} is a file of this machine, not one at an address$"):
+        with pytest.raises(InvalidInput, match=f"^{option} must be a path on this machine, not an address$"):
             await lint_records("memory://a.csv", **options)
 
 
@@ -411,7 +411,7 @@ async def test_a_journal_has_what_a_layout_decides_so_that_the_options_themselve
     await job_of(service, path, layout="l.toml", journal="j").run()
     report = await job_of(service, path, columns=columns, default_region="DE", journal="j").run()
     assert (report.resumed, report.requests) == (1, 0)
-    with pytest.raises(InvalidInput, match="the same job with other settings"):
+    with pytest.raises(InvalidInput, match="the same job with different settings"):
         await job_of(service, path, columns=columns, default_region="AT", journal="j").run()
     assert b"l.toml" not in content_of("j")
 

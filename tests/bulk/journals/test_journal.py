@@ -166,7 +166,7 @@ async def test_a_batch_that_was_not_confirmed_is_begun_anew(path: Path) -> None:
         await journal.confirm(1, [REFUSED])
         await journal.confirm(1, [REFUSED])
         assert await journal.recall(1) == attrs.evolve(batch(1, digest=b"new"), confirmed=True, outcomes=(REFUSED,))
-        with pytest.raises(RuntimeError, match="batch 2 is confirmed, but was never begun"):
+        with pytest.raises(RuntimeError, match="batch 2 was confirmed but never begun"):
             await journal.confirm(2, [])
 
 
@@ -220,7 +220,7 @@ async def begun(path: Path) -> None:
             {"source": {**IDENTITY.source, "size": 1_240, "digest of the beginning": "cd"}},
             (
                 "belongs to another input: size 1,234 bytes then, 1,240 bytes now; digest of the beginning ab then, cd now; "
-                "choose another path, or have it deleted by `socialapi jobs forget`"
+                "choose another path, or delete it with `socialapi jobs forget`"
             ),
         ),
         (
@@ -238,8 +238,8 @@ async def begun(path: Path) -> None:
         (
             {"settings": {**IDENTITY.settings, "region": "US", "exact": False, "share": 0.25}},
             (
-                "belongs to the same job with other settings: region not given then, US now; share 0.5 then, 0.25 now; "
-                "exact yes then, no now; go on with the settings of then, choose another path"
+                "belongs to the same job with different settings: region not given then, US now; share 0.5 then, 0.25 now; "
+                "exact yes then, no now; use the earlier settings, choose another path"
             ),
         ),
         (
@@ -250,7 +250,7 @@ async def begun(path: Path) -> None:
                     "digests": "/a@b/digests",
                 }
             },
-            "belongs to the same job with other settings: columns not given then, <hidden> now; digests not given then, /a@b/digests now; go on with the settings of then, choose",
+            "belongs to the same job with different settings: columns not given then, <hidden> now; digests not given then, /a@b/digests now; use the earlier settings, choose",
         ),
     ],
 )
@@ -265,7 +265,7 @@ async def test_another_job_is_refused_with_all_that_differs(path: Path, changes:
 async def test_many_differences_are_counted(path: Path) -> None:
     await begun(path)
     other = attrs.evolve(IDENTITY, settings={f"setting {n}": n for n in range(20)})
-    with pytest.raises(InvalidInput, match=r"and 15 more; go on with the settings of then, choose"):
+    with pytest.raises(InvalidInput, match=r"and 15 more; use the earlier settings, choose"):
         await reopened(path, other)
 
 

@@ -58,14 +58,17 @@ async def test_a_clean_input_has_no_findings_and_a_low_risk(tmp_path: Path) -> N
 async def test_digests_are_counted_and_those_in_upper_case_among_them() -> None:
     report, emails = await look(digest("a@b.example"), digest("c@d.example").upper(), "e@f.example")
     assert (emails.present, emails.usable, emails.digests, emails.upper_case) == (3, 3, 2, 1)
-    assert "email: 1 of 3 values: digests that are not in lower case, in which they are sent" in texts(report)
+    assert "email: 1 of 3 values: digests not in lower case; an upload sends them in lower case" in texts(report)
     assert not report.has_errors
 
 
 async def test_the_digest_of_nothing_is_an_error() -> None:
     report, emails = await look(EMPTY, EMPTY.upper(), digest(" "), "e@f.example")
     assert (emails.usable, emails.of_nothing) == (1, 3)
-    assert "email: 3 of 4 values: digests of an empty text; leave empty values empty, do not hash them" in texts(report)
+    assert (
+        "email: 3 of 4 values: digests of an empty string; leave empty values empty instead of hashing them"
+        in texts(report)
+    )
     assert report.has_errors
     assert report.match_risk == "high"
 
@@ -85,8 +88,9 @@ async def test_digests_of_another_kind_have_the_wrong_length(algorithm: str) -> 
     other = hashlib.new(algorithm, b"a@b.example", usedforsecurity=False).hexdigest()
     report, emails = await look(other, digest("a@b.example")[:-1], "c@d.example")
     assert (emails.wrong_length, emails.usable) == (2, 1)
-    assert "email: 2 of 3 values: digests of another kind (MD5, SHA-1), or cut off; only SHA-256 is accepted" in texts(
-        report
+    assert (
+        "email: 2 of 3 values: digests of another kind (MD5, SHA-1), or truncated; only SHA-256 is accepted"
+        in texts(report)
     )
     report = await lint_records([{"handle": other}, {"handle": "ada"}])
     assert (report.unusable_rows, report.kinds[0].wrong_length, report.has_errors) == (1, 1, True)
@@ -120,7 +124,7 @@ async def test_a_device_identifier_without_hyphens_and_the_ids_of_partners_are_n
 async def test_placeholders_are_told_whether_they_are_usable_or_hashed_or_not(kind: str, value: str) -> None:
     report = await lint_records([{kind: value}])
     assert report.kinds[0].placeholders == 1
-    assert f"{kind}: 1 of 1 values: placeholders, which stand for nobody" in texts(report)
+    assert f"{kind}: 1 of 1 values: placeholders instead of values" in texts(report)
 
 
 async def test_numbers_of_one_digit_are_placeholders_of_phones_alone() -> None:
@@ -133,12 +137,12 @@ async def test_phone_numbers_without_a_country_code_are_usable_with_a_region() -
     report = await lint_records(numbers)
     (phones,) = report.kinds
     assert (phones.usable, phones.no_country_code, phones.by_region) == (2, 2, 0)
-    assert "phone_number: 2 of 5 values: no country code; look again with a default region" in texts(report)
+    assert "phone_number: 2 of 5 values: no country code; lint again with a default region" in texts(report)
     report = await lint_records(numbers, default_region="US")
     (phones,) = report.kinds
     assert (phones.usable, phones.no_country_code, phones.by_region) == (4, 2, 2)
     assert (
-        "phone_number: 2 of 5 values: no country code; the default region or the country of the row says what they mean"
+        "phone_number: 2 of 5 values: no country code; an upload uses the default region or the country of the row"
         in texts(report)
     )
 
@@ -183,7 +187,7 @@ async def test_a_column_of_numbers_that_are_no_text_is_said() -> None:
     assert report.unusable_rows == 0
     phones = report.kinds[1]
     assert (phones.present, phones.usable) == (1, 0)
-    assert list(phones.reasons) == ["is neither a text nor a whole number"]
+    assert list(phones.reasons) == ["is neither text nor a whole number"]
 
 
 async def test_a_column_of_numbers_that_a_gap_made_floats_of_is_one_of_whole_numbers() -> None:
@@ -200,7 +204,7 @@ async def test_what_an_upload_would_mend_is_counted_and_said(tmp_path: Path) -> 
     emails, phones = report.kinds
     assert (emails.present, emails.usable, emails.cleaned) == (3, 3, 2)
     assert (phones.present, phones.usable, phones.cleaned) == (2, 2, 1)
-    found = [finding for finding in report.findings if "an upload removes it" in finding.text]
+    found = [finding for finding in report.findings if "an upload removes them" in finding.text]
     assert [finding.text.split(":")[0] for finding in found] == ["email", "phone_number"]
     assert {(finding.risk, finding.is_error) for finding in found} == {("low", False)}
     assert "2 of 3 values" in found[0].text
@@ -212,7 +216,7 @@ async def test_a_sample_is_the_first_rows(tmp_path: Path) -> None:
     for rows in (1, ROWS_PER_BLOCK, ROWS_PER_BLOCK + 1, 10 * ROWS_PER_BLOCK):
         report = await lint_records(path, sample=rows)
         assert report.rows == min(rows, 3 * ROWS_PER_BLOCK)
-    with pytest.raises(InvalidInput, match="sample must be a number of rows of at least 1"):
+    with pytest.raises(InvalidInput, match="sample must be at least 1 row"):
         await lint_records(path, sample=0)
 
 

@@ -64,7 +64,7 @@ async def test_what_is_understood_and_what_is_ignored_is_said() -> None:
     assert report.unusable_rows == 0
     assert (field(report, "price").cleaned, field(report, "availability").cleaned) == (1, 1)
     assert report.ignored_columns == ("shelf",)
-    assert texts(report)[-1] == "description: 1 values: HTML tags, of which the service warns"
+    assert texts(report)[-1] == "description: 1 values: HTML tags, about which the service warns"
     assert not report.has_errors
 
 

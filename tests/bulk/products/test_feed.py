@@ -70,7 +70,7 @@ async def test_two_synonyms_of_a_field_are_a_problem_of_the_rows_in_which_they_d
     header = f"{HEADER.replace('title', 'name')},product_name"
     first, second, third = await read(csv_file(tmp_path / "feed.csv", *rows, header=header))
     assert [first.problem, third.problem, first.shape, third.shape] == [None, None, product("a"), product("c")]
-    assert second.problem == ("title", "line 3, column 10: is there twice, as name and as product_name")
+    assert second.problem == ("title", "line 3, column 10: occurs twice, as name and as product_name")
 
 
 async def test_several_columns_and_elements_of_images_are_one_list(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_of_a_wide_table_only_the_first_names_are_compared_with_those_that_are_m
 async def test_of_several_categories_the_first_is_sent_with_a_warning() -> None:
     (row,) = await read([product("a", product_type=["Shoes>Boots", "Gifts"])])
     assert (row.shape["product_type"], row.problem) == ("Shoes > Boots", None)
-    assert row.warnings == [("product_type", "has several values, of which the first one is sent")]
+    assert row.warnings == [("product_type", "has several values; the first one is sent")]
 
 
 async def test_a_table_of_people_does_not_get_into_the_message(tmp_path: Path) -> None:

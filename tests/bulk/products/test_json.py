@@ -164,10 +164,10 @@ async def test_infinity_is_a_fault_of_its_row(field: str) -> None:
 async def test_two_names_for_one_field_are_a_fault_of_their_row() -> None:
     twice = {**product("a"), "Image-Link": "https://a.b/other"}
     first, second = await read([twice, {**product("b"), "g:price": None, "PRICE": " "}])
-    assert first.problem == ("image_link", "is there twice, as Image-Link and as image_link")
+    assert first.problem == ("image_link", "occurs twice, as Image-Link and as image_link")
     assert second.problem is None
     (row,) = await read([{**product("a"), "ID": "b"}])
-    assert row.problem == ("id", "is there twice, as ID and as id")
+    assert row.problem == ("id", "occurs twice, as ID and as id")
     assert row.known_id is None
 
 

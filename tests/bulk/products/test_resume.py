@@ -284,11 +284,11 @@ async def test_a_row_that_is_not_the_same_any_more_stops_the_load(path: Path, ch
     service = ModelCatalog()
     await job_of(service, [*products("a", "b"), {"id": "bad"}], journal=path).run()
     error = await stopped(service, [product("a"), changed, {"id": "bad"}, product("new")], journal=path)
-    assert str(error).startswith("the load stopped: row 2 is not what it was in an earlier run with this journal: the")
+    assert str(error).startswith("the load stopped: row 2 differs from an earlier run with this journal: the")
     assert isinstance(error.__cause__, InvalidInput)
     assert len(service.requests) == 1
     error = await stopped(service, [*products("a", "b", "bad"), product("new")], journal=path)
-    assert "row 3 is not what it was" in str(error)
+    assert "row 3 differs from an earlier run" in str(error)
     assert len(service.requests) == 1
 
 
@@ -435,7 +435,7 @@ async def test_a_call_that_does_no_work_leaves_a_finished_load_finished(path: Pa
         await job_of(ModelCatalog(), numbered(30), journal=path, rejects=tmp_path).run()
     assert look(path) == before
     error = await stopped(ModelCatalog(), [product("other"), *numbered(29)], journal=path)
-    assert "row 1 is not what it was" in str(error)
+    assert "row 1 differs from an earlier run" in str(error)
     after = look(path)
     assert before is not None
     assert after is not None

@@ -77,14 +77,14 @@ async def test_products_that_are_never_answered_stop_it_after_a_while_and_the_ot
     job = job_of(service, numbered(3), clock=clock)
     with pytest.raises(BulkError) as caught:
         await job.run()
-    assert "1 products of a request were not answered: p1" in str(caught.value)
+    assert "the service returned no result for 1 products: p1" in str(caught.value)
     assert (caught.value.report.accepted, caught.value.report.pending) == (2, 1)
     assert clock.monotonic() >= 90
     assert len(service.requests) >= 12
 
 
 async def test_of_many_that_are_not_answered_five_are_named() -> None:
-    with pytest.raises(BulkError, match=r"7 products of a request were not answered: p0, p1, p2, p3, p4, … \("):
+    with pytest.raises(BulkError, match=r"the service returned no result for 7 products: p0, p1, p2, p3, p4, … \("):
         await loaded(*[results()] * 500, count=7)
 
 
@@ -105,7 +105,7 @@ async def test_an_error_that_comes_with_a_success_stops_it() -> None:
     [
         ("ERROR", {}, "", "refused by the service without a reason"),
         (None, {}, "", "refused by the service without a reason"),
-        ("SOMETHING_NEW", {}, "", "the service answered the status SOMETHING_NEW"),
+        ("SOMETHING_NEW", {}, "", "the service returned the status SOMETHING_NEW"),
         ("ERROR", {"errors": ["too dear"]}, "", "too dear"),
         ("ERROR", {"errors": ["too dear", "too big"]}, "", "too dear; too big"),
         ("ERROR", {"errors": [{"code": "A", "message": "b", "field": "price"}]}, "price", "A: b"),

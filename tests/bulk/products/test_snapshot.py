@@ -572,7 +572,7 @@ async def test_the_file_of_another_catalog_is_refused_and_nothing_is_left_behind
     rejects = tmp_path / "rejects.csv"
     with pytest.raises(ConfigurationError) as caught:
         await load(service, products("a"), path, catalog="other", rejects=rejects)
-    assert str(caught.value) == f"the digest file {path} is of the catalog c, not of other: choose another path"
+    assert str(caught.value) == f"the digest file {path} belongs to the catalog c, not to other: choose another path"
     assert not service.requests
     assert not rejects.exists()
     assert (await load(service, products("a"), path)).skipped == 1

@@ -208,8 +208,8 @@ async def test_too_many_removals_stop_it_before_anything_is_sent(
     with pytest.raises(BulkError) as caught:
         await audience.sync(people(*"abcdefgh", "new"), snapshot=path)
     assert str(caught.value.__cause__) == (
-        "2 of the 10 identifiers in the snapshot are not desired any more, which is 20.0%, and 10.0% may be removed: is "
-        "the input complete? max_removal_share=1.0 allows it"
+        "2 of the 10 identifiers in the snapshot are missing from the input, which is 20.0%, but only 10.0% may be "
+        "removed: is the input complete? If so, give max_removal_share=1.0"
     )
     assert isinstance(caught.value.report, SyncReport)
     assert (caught.value.report.held_back, caught.value.report.pending, caught.value.report.unchanged) == (2, 1, 8)
@@ -223,7 +223,7 @@ async def test_a_list_in_which_nobody_is_empties_an_audience_only_if_that_is_sai
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
     await audience.sync(people("ada"), snapshot=path)
-    with pytest.raises(BulkError, match="1 of the 1 identifiers in the snapshot are not desired"):
+    with pytest.raises(BulkError, match="1 of the 1 identifiers in the snapshot are missing from"):
         await audience.sync(NOBODY, snapshot=path)
     assert members(socialapi_emulator) == handles("ada")
     assert (await audience.sync(NOBODY, snapshot=path, **ALL)).identifiers_after == 0
@@ -242,7 +242,7 @@ async def test_an_input_without_rows_is_never_a_list_of_nobody(
     if isinstance(desired, str):
         desired, content = tmp_path / "people.csv", desired
         desired.write_text(content, "utf-8")
-    with pytest.raises(InvalidInput, match=": an empty list would remove every member, which a sync refuses"):
+    with pytest.raises(InvalidInput, match=": an empty list would remove every member, so a sync rejects it"):
         await audience.sync(desired, snapshot=path, dry_run=dry_run, **ALL)
     assert len(socialapi_emulator.requests) == asked
     assert (await audience.sync(people("ada"), snapshot=path)).unchanged == 1
@@ -260,7 +260,7 @@ async def test_with_another_version_of_the_normaliser_only_what_it_changed_is_se
         await audience.sync([{"email": each} for each in (*people, wrong)], snapshot=path)
     now = [{"email": each} for each in (*people, "<z@b.example>")]
     with pytest.raises(
-        BulkError, match=r"made by version 1 of the normaliser, and this is version 4: what it makes another"
+        BulkError, match=r"made by version 1 of the normaliser, and this is version 4: a value whose digest"
     ):
         await audience.sync(now, snapshot=path, max_removal_share=0.01)
     report = await audience.sync(now, snapshot=path)
@@ -526,7 +526,7 @@ async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
         ({"rejects": "audience.snapshot"}, "is the rejects file, too"),
         (
             {"journal": "audience.journal"},
-            "a sync takes no journal: the snapshot says from where the same sync goes on",
+            "a sync takes no journal: a repeated sync continues from its snapshot",
         ),
         ({"desired": "audience.snapshot"}, "is the input itself"),
     ],

@@ -394,7 +394,7 @@ async def test_something_else_in_the_place_of_the_scratch_folder_is_refused_and_
         (tmp_path / "elsewhere").mkdir()
         folder.symlink_to(tmp_path / "elsewhere")
     before = bytes_in(folder) if folder.is_dir() else folder.read_bytes()
-    with pytest.raises(ConfigurationError, match=r"snapshot\.sync holds something else"):
+    with pytest.raises(ConfigurationError, match=r"snapshot\.sync holds other files"):
         await opened(path)
     assert (bytes_in(folder) if folder.is_dir() else folder.read_bytes()) == before
 
@@ -421,9 +421,9 @@ async def test_a_sync_that_was_sending_needs_its_scratch_files(
     with pytest.raises(ConfigurationError) as caught:
         await opened(path)
     assert str(caught.value) == (
-        f"the snapshot {path} needs the folder {folder}, in which the last sync noted what it was sending, and the folder "
-        "is missing or damaged: restore it, or delete the snapshot and sync anew: everybody is added again then, and "
-        "nobody is removed who has left since"
+        f"the snapshot {path} needs the folder {folder}, where the last sync recorded what it was sending, but the "
+        "folder is missing or damaged: restore it, or delete the snapshot and sync again: everyone is then added again, "
+        "and people who left since are not removed"
     )
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(kept, folder)
@@ -442,8 +442,8 @@ async def test_a_snapshot_of_another_audience_is_refused_with_both_named(
     with pytest.raises(ConfigurationError) as caught:
         await Snapshot(path, *other).open()
     assert str(caught.value) == (
-        f"the snapshot {path} is of the audience audience of the account account, not of the audience {other[1]} of the "
-        f"account {other[0]}: choose another path, or forget the file if it is not needed (socialapi jobs forget {path})"
+        f"the snapshot {path} belongs to audience audience of account account, not to audience {other[1]} of "
+        f"account {other[0]}: choose another path, or delete the file if it is not needed (socialapi jobs forget {path})"
     )
 
 

@@ -177,6 +177,7 @@ phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
     Py_ssize_t count = 0, before_slash = 0;
     int may_be_float = 0, dots = 0, hyphens = 0;
     for (Py_ssize_t at = *text == '+' || *text == '('; at < size; at++) {
+        hyphens += text[at] == '-';
         if (is_digit(text[at])) {
             digits[count++] = text[at];
             may_be_float &= text[at] == '0';
@@ -187,9 +188,7 @@ phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
         } else if (text[at] == '.') {
             may_be_float = 1;
             dots++;
-        } else if (text[at] == '-') {
-            hyphens++;
-        } else if (memchr(" ()", text[at], 3) == NULL) {
+        } else if (memchr(" -()", text[at], 4) == NULL) {
             return 0;
         }
     }

@@ -230,10 +230,8 @@ def phone_number(
             return _digest_or(text, phone_numbers.NOT_POSSIBLE, removed)
         if has_marks(text):
             raise Unusable(phone_numbers.why_not(text, region))
-        if text[0] == "#":
-            raise Unusable(COMMENTED_OUT)
-        if phone_numbers.is_masked(text):  # the library reads an x as 9, and skips other signs
-            raise Unusable(phone_numbers.MASKED)
+        if phone_numbers.is_masked(text) or text[0] == "#":  # the library reads an x as 9, and skips other signs
+            raise Unusable(COMMENTED_OUT if text[0] == "#" else phone_numbers.MASKED)
     if (not is_plain or "/" in text) and phone_numbers.holds_several(text, region):
         raise Unusable(phone_numbers.SEVERAL)
     number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)
@@ -258,9 +256,8 @@ def partner_user_id_of_model(text: str) -> Normalized:
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
-    if len(text) > MAX_IDENTIFIER_CHARACTERS:
-        return text, ""
-    return text, LOOKS_LIKE_FLOAT if looks_like_float(text) else LOOKS_WRAPPED if unwrapped(text).removed else ""
+    is_float = len(text) <= MAX_IDENTIFIER_CHARACTERS and looks_like_float(text)
+    return text, LOOKS_LIKE_FLOAT if is_float else LOOKS_WRAPPED if unwrapped(text).removed else ""
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:

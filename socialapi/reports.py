@@ -12,7 +12,7 @@ from socialapi.internal.records import FrozenRecord
 MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names. The counts are always complete."""
 DEFAULT_REMOVAL_SHARE: Final = 0.1
-"""The share of a snapshot that a sync may remove unless it is told otherwise."""
+"""The share of a snapshot that a sync may remove unless `max_removal_share` is given."""
 CLEANED: Final = "was cleaned"
 """The start of the reason of a warning about a value that was sent without its leftovers."""
 LOOKS_LIKE_FLOAT: Final = (

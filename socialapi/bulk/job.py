@@ -439,7 +439,7 @@ class JobRun(Generic[C, B, P]):
             if self._options.rejects is not None:
                 # Opened before the journal, so that the journal records no run if the path cannot be written.
                 self._counters.rejects_file = RejectsFile(
-                    self._options.rejects, sources=self._sources, is_added=self._is_continued
+                    self._options.rejects, sources=self._sources, keeps_earlier=self._is_continued
                 )
             self._open_ledger()
             if self._options.journal is not None and not self._options.dry_run:
@@ -490,7 +490,7 @@ class JobRun(Generic[C, B, P]):
             return
         file = None
         if options.outcomes is not None:
-            file = OutcomesFile(options.outcomes, sources=self._sources, is_added=self._is_continued)
+            file = OutcomesFile(options.outcomes, sources=self._sources, keeps_earlier=self._is_continued)
         counters.ledger = Ledger(file, self._reader.file_row_of, options.key, self._description.refuses_key)
         counters.on_settle = counters.ledger.settle
         if not (options.on_settled is None or options.dry_run or self._description.keeps_files_open):

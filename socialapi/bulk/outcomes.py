@@ -37,26 +37,29 @@ class OutcomesFile(OutputFile):
     noun: ClassVar[str] = "outcomes file"
     heads: ClassVar[tuple[bytes, ...]] = (",".join(NAMES).encode(), b'{"row":', b"PAR1")
 
-    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), is_added: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), keeps_earlier: bool = False
+    ) -> None:
         """Opens the file as `OutputFile` does. Raises InvalidInput also if the library for Parquet is missing."""
         ending = ending_of(path)
         if ending == ".parquet":
             _pyarrow()
-        super().__init__(path, sources=sources, is_added=is_added)
+        super().__init__(path, sources=sources, keeps_earlier=keeps_earlier)
         self._names: Sequence[str] = NAMES
         self._encode: Callable[[Columns], bytes] = _json_lines if ending == ".jsonl" else _csv_lines
         self._parquet: _ParquetLines | None = _ParquetLines(self._file) if ending == ".parquet" else None
 
-    def _opened(self, is_added: bool) -> IO[bytes]:
+    def _opened(self, keeps_earlier: bool) -> IO[bytes]:
         if self.path.is_file() and not self.is_like(self.path):
-            raise OSError(0, "no job has written what it holds; choose another path, or delete it")
-        return super()._opened(is_added)
+            raise OSError(0, "it was not written by a job: choose another path, or delete it")
+        return super()._opened(keeps_earlier)
 
     @classmethod
     def is_like(cls, path: str | os.PathLike[str]) -> bool:
         """Returns whether an earlier job may have written the file. A complete Parquet file names its columns at its end."""
-        if not super().is_like(path) or ending_of(path) != ".parquet":
-            return super().is_like(path)
+        is_like = super().is_like(path)
+        if not is_like or ending_of(path) != ".parquet":
+            return is_like
         with Path(path).open("rb") as file:
             file.seek(-min(Path(path).stat().st_size, END_OF_PARQUET), os.SEEK_END)
             end = file.read(END_OF_PARQUET)

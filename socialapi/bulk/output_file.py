@@ -29,8 +29,10 @@ class OutputFile:
     heads: ClassVar[tuple[bytes, ...]]
     """The possible first bytes of a file of this class."""
 
-    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), is_added: bool = False) -> None:
-        """Opens the file, and keeps an earlier one until `close`, or for good, under another name, if it `is_added`.
+    def __init__(
+        self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), keeps_earlier: bool = False
+    ) -> None:
+        """Opens the file, and keeps an earlier one until `close`, or for good, under another name, if it `keeps_earlier`.
 
         Raises InvalidInput if it is unusable, an input or in use.
         """
@@ -48,7 +50,7 @@ class OutputFile:
             self._part = part_of(self.path)
             holder = None if direct is not None else self._lock.take()
             if holder is None:
-                self._file: IO[Any] = direct or self._opened(is_added)
+                self._file: IO[Any] = direct or self._opened(keeps_earlier)
         except (OSError, ValueError) as problem:
             self._lock.release()
             raise self._unwritable(problem) from None
@@ -57,10 +59,10 @@ class OutputFile:
                 f"the {self.noun} {self.path} is in use by another job: wait for that one, or choose another path ({holder})"
             )
 
-    def _opened(self, is_added: bool) -> IO[bytes]:
+    def _opened(self, keeps_earlier: bool) -> IO[bytes]:
         if self.path.exists():
             self.path.open("r+b").close()  # fails now if the file may not be replaced
-        for earlier in filter(self.begins_in, (self.path, self._part) if is_added else ()):
+        for earlier in filter(self.begins_in, (self.path, self._part) if keeps_earlier else ()):
             names = (self.path.with_stem(f"{self.path.stem}.{number}") for number in itertools.count(1))
             kept = next(name for name in names if not os.path.lexists(name))
             earlier.rename(kept)

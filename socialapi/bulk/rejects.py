@@ -23,8 +23,10 @@ class RejectsFile(OutputFile):
     noun: ClassVar[str] = "rejects file"
     heads: ClassVar[tuple[bytes, ...]] = (",".join(HEADER).encode(),)
 
-    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), is_added: bool = False) -> None:
-        super().__init__(path, sources=sources, is_added=is_added)
+    def __init__(
+        self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), keeps_earlier: bool = False
+    ) -> None:
+        super().__init__(path, sources=sources, keeps_earlier=keeps_earlier)
         self.columns: Sequence[str] = ()
         self._writer = csv.writer(self._as_text())
 

@@ -183,7 +183,7 @@ def _limit(status: LimitStatus) -> str:
     known = status.limit is not None
     left = f"{'?' if status.remaining is None else f'{status.remaining:,}'} of {status.limit:,} left" if known else ""
     resets = f"resets in {math.ceil(status.resets_in_seconds)} s" if status.resets_in_seconds else ""
-    return ", ".join(filter(None, (left, resets))) or "the service has not said"
+    return ", ".join(filter(None, (left, resets))) or "unknown until the service reports it"
 
 
 def _print(checks: Sequence[Check], limits: Mapping[str, LimitStatus], *, as_json: bool) -> int:

@@ -33,9 +33,7 @@ def forget(
     ] = None,
     /,
     *,
-    gone: Annotated[
-        bool, Parameter(help="Take all jobs off the list whose journals are gone, and no other.", negative=())
-    ] = False,
+    gone: Annotated[bool, Parameter(help="Forget every job whose journal is gone.", negative=())] = False,
     yes: Annotated[
         bool,
         Parameter(
@@ -47,12 +45,12 @@ def forget(
 ) -> int:
     """Deletes what a job has left, or one file of a job, and returns the exit status."""
     if gone == (job is not None):
-        raise InvalidInput("name a job, or --gone")
+        raise InvalidInput("give a JOB, or --gone")
     if job is None:
-        for each in all_jobs():
-            if each.state == GONE:
-                _forget(each, keep_rejects=keep_rejects)
-        return output.DONE
+        # A folder that is gone too may be on a disk that is not mounted now.
+        gone_jobs = [each for each in all_jobs() if each.state == GONE and each.path.parent.is_dir()]
+        done = [_forget(each, keep_rejects=keep_rejects) for each in gone_jobs]
+        return output.DONE if all(done) else output.SOME_REJECTED
     where = find(job)
     kind = None if where is not None and where[1] else kind_of(job)  # what is listed is a journal
     if kind in CONSEQUENCES:

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import select
+import shlex
 import stat
 import sys
 import textwrap
@@ -115,7 +116,7 @@ def _option(found: re.Match[str]) -> str:
     if found["key"] is not None:
         cells = [found["cell"]] if found["cells"] is None else re.findall('"([^"]*)"', found["cells"])
         pairs = [f"{found['key']}={cell}" for cell in cells]
-        return " ".join(f'{option} "{pair}"' if " " in pair else f"{option} {pair}" for pair in pairs)
+        return " ".join(f"{option} {shlex.quote(pair)}" for pair in pairs)
     return option if value in (None, "…", "True", "False") else f"{option} {value}"
 
 

@@ -13,6 +13,8 @@ from socialapi.problems import Problem, ServiceError
 
 if TYPE_CHECKING:
     from socialapi.models.includes import Includes
+else:
+    Includes = Any  # for typing.get_type_hints, without importing all models
 
 T = TypeVar("T")
 Item = TypeVar("Item")

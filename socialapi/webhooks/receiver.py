@@ -9,13 +9,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from aiohttp import web
 
 from socialapi.config import is_file_path
 from socialapi.errors import ConfigurationError
-from socialapi.internal.notebook import asynchronous
 from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks.asgi import AsgiApp
@@ -174,9 +173,6 @@ class Receiver(_WithoutWarning, web.Application):
     def __repr__(self) -> str:
         where = "in memory" if self._inbox is None else f"in {os.fspath(self._inbox)!r}"
         return f"<Receiver, {self.waiting:,} event{'' if self.waiting == 1 else 's'} waiting {where}>"
-
-    if not TYPE_CHECKING:  # aiohttp has applications be mappings of what programs keep in them
-        __iter__ = asynchronous("receiver", "use `async with receiver:`, and in it `async for event in receiver:`")
 
     async def __aenter__(self) -> Self:
         await self._store.open()

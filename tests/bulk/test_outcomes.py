@@ -421,7 +421,7 @@ async def test_a_file_that_no_job_has_written_is_not_replaced(tmp_path: Path, en
     else:
         path.write_text("row,id\n1,2\n", "utf-8")
     before = path.read_bytes()
-    with pytest.raises(InvalidInput, match="no job has written what it holds"):
+    with pytest.raises(InvalidInput, match="it was not written by a job"):
         await job_of(ModelService(), rows, outcomes=path).run()
     assert path.read_bytes() == before
 

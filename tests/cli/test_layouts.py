@@ -57,7 +57,7 @@ def test_a_lint_writes_a_layout_and_a_job_of_a_file_that_has_changed_ends_with_2
     assert f"b: the file differs from the layout l.toml: {says}\n" in printed.readouterr().err
     assert app.run([*lint, "b", "--layout", "l.toml"]) == 2
     assert app.run([*command, "a", *target, "--layout", "l.toml", *option[:1], option[1].replace("=", "=x")]) == 2
-    assert "columns says otherwise than the layout l.toml" in printed.readouterr().err
+    assert "columns contradicts the layout l.toml" in printed.readouterr().err
     assert not [each for each in service.requests if each.method in ("POST", "PUT")]
     assert app.run([*command, "a", *target, "--layout", "l.toml", "--json"]) == 0
     assert [each for each in service.requests if each.method in ("POST", "PUT")]

@@ -11,7 +11,7 @@ import attrs
 from socialapi.bulk.audiences.column_names import countries_for
 from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.audiences.countries import region_of
-from socialapi.bulk.inputs.null_words import is_null_word
+from socialapi.bulk.inputs.null_words import NO_VALUE, is_null_word
 from socialapi.bulk.inputs.numbers import is_missing, texts_of
 from socialapi.bulk.inputs.reader import Block
 from socialapi.models.audiences import IdentifierKind
@@ -169,5 +169,6 @@ def _time(value: Any) -> When:
 def _text(value: Any) -> str | None:
     """Returns the override, or None if it is empty. Other types become `NOT_UNDERSTOOD`, which is rejected later."""
     if isinstance(value, str):
-        return value.strip() or None
+        text = value.strip()
+        return text if text and text.lower() not in NO_VALUE else None
     return None if is_missing(value) else NOT_UNDERSTOOD

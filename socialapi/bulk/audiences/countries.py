@@ -106,7 +106,6 @@ _OTHER_CODES: Final = {
     "A": "AT",
     "F": "FR",
     "I": "IT",
-    "E": "ES",
     "B": "BE",
     "L": "LU",
     "P": "PT",

@@ -230,7 +230,8 @@ def phone_number(
             return _digest_or(text, phone_numbers.NOT_POSSIBLE, removed)
         if has_marks(text):
             raise Unusable(phone_numbers.why_not(text, region))
-        if phone_numbers.is_masked(text) or text[0] == "#":  # the library reads an x as 9, and skips other signs
+        # The library reads an x as 9, and skips other signs.
+        if text[0] == "#" or phone_numbers.is_masked(phone_numbers.without_footnote_mark(text)):
             raise Unusable(COMMENTED_OUT if text[0] == "#" else phone_numbers.MASKED)
     if (not is_plain or "/" in text) and phone_numbers.holds_several(text, region):
         raise Unusable(phone_numbers.SEVERAL)

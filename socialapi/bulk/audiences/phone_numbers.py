@@ -77,6 +77,7 @@ _extension: Final = re.compile(
 ).fullmatch
 _separated: Final = re.compile(r"[/;,|&\n]|:::|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE).split
 is_masked: Final = re.compile(r"(?!^)[*\u2022\u25cf\u2026]|(?<![^\W\d_])[xX#?_](?:[ ./-]?[xX#?_])+(?![^\W\d_])").search
+without_footnote_mark: Final = functools.partial(re.compile(r"\s+(?:\*|\u2026|\?+)$").sub, "")
 _pluses: Final = re.compile(r"(?<![eE])\+").findall
 _old_mexican: Final = re.compile(r"(\+|00)?521([0-9]{10})").fullmatch
 _dialled_in_mexico: Final = re.compile(r"((?:\+|00)?52)?(?:01|04[45])[0-9]{10}").fullmatch

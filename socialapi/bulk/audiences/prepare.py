@@ -35,7 +35,6 @@ from socialapi.bulk.audiences.normalize import (
 )
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.columns import shown_name
-from socialapi.bulk.inputs.null_words import NO_VALUE
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.rows import Action, Column, RowBlock, Texts, Values
@@ -171,12 +170,15 @@ class Preparer:
         columns = yield from self._hashed_columns(block)
         identifiers = zip(block.layout.identifiers, columns, strict=True)
         found = [(block.columns[at], values) for (at, _, _), (_, values) in identifiers]
-        undecided = sum(count_texts(cells[index]) for cells, values in found for index in values.undecided())
-        if undecided <= ROWS_PER_STEP and not (block.layout.has_overrides or block.unreadable or block.ambiguous):
+        undecided = [0] * len(block)
+        for cells, values in found:
+            for index in values.undecided():
+                undecided[index] += count_texts(cells[index])
+        if sum(undecided) <= ROWS_PER_STEP and not (block.layout.has_overrides or block.unreadable or block.ambiguous):
             yield from self._prepare(block, columns)
             return
         start = 0
-        for stop in _ends_of_steps(len(block), found):
+        for stop in _ends_of_steps(undecided):
             some = [(kind, values[start:stop]) for kind, values in columns]
             yield from self._prepare(block.part(start, stop), some)
             start = stop
@@ -331,9 +333,6 @@ class Preparer:
         """Returns the action of a row with these overrides, or the problems with them."""
         job_operation, job_effective_at, job_expires_at = self._job
         problems: list[Problem] = []
-        operation = None if _is_no_value(operation) else operation
-        effective_at = None if _is_no_value(effective_at) else effective_at
-        expires_at = None if _is_no_value(expires_at) else expires_at
         operation_type = _OPERATION_TYPES.get((operation or job_operation).strip().lower())
         starts = _moment("effective_at", effective_at or job_effective_at, problems)
         ends = _moment("expires_at", expires_at or job_expires_at, problems)
@@ -354,16 +353,16 @@ class Preparer:
         )
 
 
-def _ends_of_steps(size: int, columns: Sequence[tuple[Sequence[Any], Values]]) -> Iterator[int]:
-    """Splits a block into steps with few rows and few undecided values, and yields the index after each step."""
+def _ends_of_steps(undecided: Sequence[int]) -> Iterator[int]:
+    """Splits rows with these numbers of undecided values into short steps, and yields the index after each step."""
     start = texts = 0
-    for index in range(size):
-        more = max(1, sum(count_texts(cells[index]) for cells, values in columns if values[index] is None))
+    for index, count in enumerate(undecided):
+        more = max(1, count)
         if start < index and texts + more > ROWS_PER_STEP:
             yield index
             start, texts = index, 0
         texts += more
-    yield size
+    yield len(undecided)
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
@@ -420,10 +419,6 @@ def _normalized(normalize: Normalizer, text: str) -> Normalized:
         return normalize(text)
     except Unusable as unusable:
         return "", unusable.reason
-
-
-def _is_no_value(override: When) -> bool:
-    return isinstance(override, str) and override.lower() in NO_VALUE
 
 
 def _moment(field: str, value: When, problems: list[Problem]) -> datetime.datetime | None:

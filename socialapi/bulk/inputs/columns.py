@@ -91,8 +91,11 @@ def is_value(text: str) -> bool:
 
 
 def may_be_value(text: str) -> bool:
-    """Returns whether a cell is a value, or may be one because it has an @ or more digits than names usually have."""
-    return is_value(text) or _may_hold_value(text)
+    """Returns whether a cell is a value, or may be one: it has an @, or more digits than a name, without its dates."""
+    return is_value(text) or _may_hold_value(_date.sub("", text))
+
+
+_date: Final = re.compile(r"\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4}")
 
 
 has_address: Final = re.compile(r"[^\s@]@[^\s@]+\.\w").search

@@ -21,7 +21,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MAX_NAMES_KEPT, folded_name, may_be_value
+from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MAX_NAMES_KEPT, folded_name, is_value, may_be_value
 from socialapi.bulk.inputs.dialect import (
     MAX_CELL_CHARACTERS,
     READ_BYTES,
@@ -202,7 +202,7 @@ def _refuse_rows_of_other_columns(
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
         raise InvalidInput(
             f"line {line} looks like data: in a column that is read, each row repeats the name. For a file without names, "
-            "give header=False; if the line does name the columns, give header_line={line}"
+            f"give header=False; if the line does name the columns, give header_line={line}"
         )
     for other in DELIMITERS if rows and width > 1 and all(len(each) == 1 for each in rows) else ():
         if all(each[0].count(other) == width - 1 for each in rows):
@@ -375,7 +375,7 @@ class _Table:
         names, count = self._parse_row(lines, 0)
         if names is None:
             names, count = self._misquoted_row(lines[:count], None)
-        elif count > 1 and any(may_be_value(cell) for line in lines[:count] for cell in self._dialect.cells_of(line)):
+        elif count > 1 and any(is_value(cell) for line in lines[:count] for cell in self._dialect.cells_of(line)):
             names, count = self._misquoted_row(lines[:count], _HOLDS_ROWS)
         self._waiting[:0] = lines[count:]
         self.line += count
@@ -607,7 +607,7 @@ class _Columns(Generic[L]):
         known names are not in the same column of the row above. `read` are the normalised cells of the columns that
         are read.
         """
-        if not any(read) or any(map(may_be_value, cells)):
+        if not any(read) or any(map(is_value, cells)):
             return False
         is_elsewhere = len({*read} & {*self._folded}) > sum(map(eq, read, self._folded))
         changed = [cell for at, cell in enumerate(cells[:COLUMNS_LOOKED_AT]) if [cell] != above[at : at + 1]]

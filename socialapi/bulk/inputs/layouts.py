@@ -401,9 +401,9 @@ def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]
     for name in options.keys() & OPTIONS.keys():
         given = given_columns if name == "columns" else options[name]
         if (given or given is False) and given != OPTIONS[name] and given != says[name]:
-            advice = f"leave it out, or write the line {name} = {_toml(given)} into the layout"
+            advice = f"leave it out, or set it in the layout to {_toml(given)}"
             advice = advice if name in ("default_region", "phone_format") else "leave out one of them"
-            faults.append(invalid(name, f"says otherwise than the layout {_shown(layout.path)}: {advice}"))
+            faults.append(invalid(name, f"contradicts the layout {_shown(layout.path)}: {advice}"))
     faults.refuse()
     by_name = defaultdict[str, set[str]](set)
     for name, role in selection.of_keys(tuple(layout.columns)).roles:

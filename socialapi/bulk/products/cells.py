@@ -12,7 +12,7 @@ import attrs
 
 from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.leftovers import is_wrapped
-from socialapi.bulk.inputs.null_words import is_null_word
+from socialapi.bulk.inputs.null_words import NULL_WORDS
 from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
 from socialapi.bulk.products.feed import ProductColumn, ProductLayout
@@ -460,7 +460,7 @@ def _written(value: Any) -> Any:
 
 
 def _is_null_word(cell: Any) -> bool:
-    return isinstance(cell, str) and is_null_word(cell.strip())
+    return isinstance(cell, str) and cell.strip().lower() in NULL_WORDS
 
 
 def _has_no_value(value: Any, depth: int = 0) -> bool:

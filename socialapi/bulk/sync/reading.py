@@ -101,8 +101,10 @@ class ReadingStage:
                 for index, each in enumerate(issues):
                     if NOT_TAKEN in each.reason:
                         issues[index] = attrs.evolve(each, reason=each.reason.replace(NOT_TAKEN, NOT_SYNCED))
-            self._counters.reject(prepared.rejects)
-            self._counters.warn([*prepared.warnings, *prepared.cleaned])
+            if prepared.rejects:
+                self._counters.reject(prepared.rejects)
+            if prepared.warnings or prepared.cleaned:
+                self._counters.warn([*prepared.warnings, *prepared.cleaned])
             self.unusable += len(prepared.rejects) + sum(
                 not (NOT_SYNCED in each.reason or NULL_WORD in each.reason) for each in prepared.warnings
             )

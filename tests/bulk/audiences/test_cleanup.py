@@ -205,7 +205,9 @@ def test_a_number_whose_digits_are_masked_is_nobody_s(text: str, region: str | N
     assert reason("phone_number", text, region) == "has x, * or other signs in place of digits"
 
 
-@pytest.mark.parametrize("text", ["* 030 901820", "\u2022 030 901820", "030 901820 x12", "030 901820 #12"])
+@pytest.mark.parametrize(
+    "text", ["* 030 901820", "\u2022 030 901820", "030 901820 x12", "030 901820 #12", "030 901820 *", "030 901820 ???"]
+)
 def test_the_mark_of_a_list_or_an_extension_hides_no_digits(text: str) -> None:
     assert normalize("phone_number", text, "DE")[0] == sha256("+4930901820")
 

@@ -426,6 +426,12 @@ async def test_an_identifier_behind_a_label_names_no_column_and_is_not_shown(abo
 async def test_dates_and_years_are_names_of_columns() -> None:
     found = await reading(f"email,2025,2026-01-31,31.01.2026\n{ANN},1,2,3\n")
     assert (found.rows, found.error) == ([[ANN]], "")
+    found = await reading(f"Export of May\n\nemail,Consent 2024-05-01,name\n{ANN},1,2\n")
+    assert (found.rows, found.error) == ([[ANN]], "")
+    found = await reading(f'email,"Consent\nsince 2024-05-01"\n{ANN},1\n')
+    assert (found.rows, found.error) == ([[ANN]], "")
+    found = await reading(f"email,phone,Consent 2024-05-01\n{ANN},,1\nphone,email,Consent 2024-05-01\n")
+    assert found.error.startswith("line 3: names the columns again")
 
 
 async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_under_other_names() -> None:

@@ -306,7 +306,7 @@ OTHERWISE: Mapping[str, Any] = {
 async def test_an_option_that_says_otherwise_than_the_layout_is_refused(option: str) -> None:
     path = written("a.csv", f"Mail;x\n{ANN};1\n")
     await lint_records(path, default_region="DE", write_layout="l.toml")
-    with pytest.raises(InvalidInput, match=f"{option} says otherwise than the layout"):
+    with pytest.raises(InvalidInput, match=f"{option} contradicts the layout"):
         await uploaded(path, layout="l.toml", **{option: OTHERWISE[option]})
     same: dict[str, Any] = {"columns": {"email": "Mail"}, "header_line": 1, "default_region": "DE"}
     written("l.toml", b"\xef\xbb\xbf" + content_of("l.toml"))  # as some editors save it

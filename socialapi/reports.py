@@ -20,6 +20,8 @@ LOOKS_LIKE_FLOAT: Final = (
     "export the column as text"
 )
 """The reason of a warning about a string that should be an id or a code."""
+LOOKS_WRAPPED: Final = 'has marks around it (="…", an apostrophe), as spreadsheets leave them, and is sent as it is: export the column without them'
+"""The reason of a warning about an id of the partner."""
 MAY_BE_FOREIGN: Final = (
     "has no plus sign and is read as a number of the default region or of the row's country, and could be one of another "
     'country as well: phone_format="national" or phone_format="international" says which'

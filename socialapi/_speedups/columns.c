@@ -109,7 +109,7 @@ copy_letters(const uint8_t *text, Py_ssize_t at, Py_ssize_t size, int role, uint
 static int
 plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
 {
-    if (text[0] == '\'') { /* probably added by a spreadsheet */
+    if (text[0] == '\'' || text[0] == '#') { /* probably added by a spreadsheet, or a comment */
         return 0;
     }
     Py_ssize_t at = copy_letters(text, 0, size, IN_LOCAL_PART, message->bytes);
@@ -169,13 +169,15 @@ is_digit(uint8_t letter)
 }
 
 /* Copies the digits between the usual separators. Returns their number, or 0 if the string may
- * be something else: two numbers separated by a slash, or a number with the .0 of a spreadsheet. */
+ * be something else: two numbers separated by a slash, a number with the .0 of a spreadsheet, a
+ * date, or an IP address. */
 static Py_ssize_t
 phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
 {
     Py_ssize_t count = 0, before_slash = 0;
-    int may_be_float = 0;
+    int may_be_float = 0, dots = 0, hyphens = 0;
     for (Py_ssize_t at = *text == '+' || *text == '('; at < size; at++) {
+        hyphens += text[at] == '-';
         if (is_digit(text[at])) {
             digits[count++] = text[at];
             may_be_float &= text[at] == '0';
@@ -185,11 +187,13 @@ phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
             before_slash = count;
         } else if (text[at] == '.') {
             may_be_float = 1;
+            dots++;
         } else if (memchr(" -()", text[at], 4) == NULL) {
             return 0;
         }
     }
-    int is_cut = may_be_float || !is_digit(text[size - 1]) || (before_slash > 0 && count - before_slash < ONE_DIGIT);
+    int may_be_other = *text != '+' && (dots == 3 || ((dots == 2 || hyphens == 2) && count <= 8));
+    int is_cut = may_be_other || may_be_float || !is_digit(text[size - 1]) || (before_slash > 0 && count - before_slash < ONE_DIGIT);
     return is_cut ? 0 : count;
 }
 

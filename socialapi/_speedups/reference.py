@@ -29,13 +29,15 @@ _is_lower_digest: Final = re.compile("[0-9a-f]{64}").fullmatch
 # Identifiers that are hashed ------------------------------------------------------------------------------------------
 
 _is_email: Final = re.compile(
-    r"(?!')[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++"
+    r"(?!['#])[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++"
 ).fullmatch
 _is_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
 _separators: Final = re.compile("[^0-9]").sub
 # A slash is within a number if fewer than seven digits are before it and more than four after it.
 _is_several: Final = re.compile(r"(?:[^/]*[0-9]){7}[^/]*/|.*/.*/|.*/(?:[^0-9]*[0-9]){0,4}[^0-9]*$").match
-_may_be_float: Final = re.compile(r".*\.[^1-9]*$").match
+_may_be_other: Final = re.compile(  # with .0 at its end, an IP address, or a date of at most eight digits
+    r".*\.[^1-9]*|[^+.]*(?:\.[^.]*){3}|(?=(?:[^0-9]*[0-9]){1,8}[^0-9]*$)(?:[^+.]*(?:\.[^.]*){2}|[^+-]*(?:-[^-]*){2})"
+).fullmatch
 _is_device_id: Final = re.compile(
     r"(?i:(?!(.)(?:\1|-)*$))[0-9A-Fa-f]{8}(?:(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{8}|[0-9A-Fa-f]{24})"
 ).fullmatch
@@ -97,7 +99,7 @@ def _plain_email(text: str) -> str | None:
 def _plain_phone_number(text: str, region: str) -> str | None:
     has_plus = text[0] == "+"
     plan = _phone_plans.get("" if has_plus else region) if has_plus or region else None
-    if plan is None or len(text) > MAX_DIGITS or not _is_number(text) or _is_several(text) or _may_be_float(text):
+    if plan is None or len(text) > MAX_DIGITS or not _is_number(text) or _is_several(text) or _may_be_other(text):
         return None
     digits, (prefix, trunk, starts) = _separators("", text), plan
     skipped = 1 if trunk and digits.startswith(trunk) else 0

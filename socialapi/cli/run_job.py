@@ -22,6 +22,7 @@ from socialapi.reports import (
     EMPTY_KEY,
     HOLDS_IDENTIFIERS,
     LOOKS_LIKE_FLOAT,
+    LOOKS_WRAPPED,
     MAY_BE_FOREIGN,
     UNKNOWN_COUNTRY,
     IssueGroup,
@@ -145,7 +146,9 @@ def _show_warnings(report: UploadReport) -> None:
         issue = group.first[0]
         if group.reason.startswith(HOLDS_IDENTIFIERS):
             output.print_text(f"column {group.field}{_who(issue)} {_reason(group)}")
-        elif group.reason.startswith((CLEANED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
+        elif group.reason.startswith(
+            (CLEANED, LOOKS_LIKE_FLOAT, LOOKS_WRAPPED, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)
+        ):
             _show_group(group, ": ", f"{group.field} {_reason(group)}")
         elif not issue.row and issue.product_id is None:
             output.print_text(f"{issue.file}: {_reason(group)}" if issue.file else _reason(group))

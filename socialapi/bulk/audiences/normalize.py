@@ -41,7 +41,7 @@ from socialapi.bulk.inputs.null_words import NAMES, is_null_word, null_digests, 
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.models.validation import invalid
-from socialapi.reports import LOOKS_LIKE_FLOAT, MOJIBAKE, NULL_DIGEST, NULL_WORD
+from socialapi.reports import LOOKS_LIKE_FLOAT, LOOKS_WRAPPED, MOJIBAKE, NULL_DIGEST, NULL_WORD
 
 NORMALIZER_VERSION: Final = 4
 """Increased whenever the string sent for any value changes. Journals and snapshots store it."""
@@ -53,6 +53,7 @@ Normalizer = Callable[[str], Normalized]
 NOT_UTF8: Final = "is not valid UTF-8"
 BLANK_INSIDE: Final = "contains a blank or an invisible character"
 IMPLAUSIBLE_EMAIL: Final = "is not a plausible e-mail address"
+COMMENTED_OUT: Final = "begins with #, as if the row were commented out: delete the row, or the # to use it"
 SEVERAL_EMAILS: Final = "has more than one e-mail address"
 NOT_A_HANDLE: Final = "is not a handle (at most 15 letters A to Z, digits and _)"
 NOT_A_DEVICE_ID: Final = "is not a device id (a UUID, or 32 or 16 hexadecimal digits)"
@@ -153,8 +154,8 @@ def email(text: str) -> Normalized:
             if holds_several_emails(text):
                 raise Unusable(SEVERAL_EMAILS)
             return _digest_or(trimmed(cleaned.text), IMPLAUSIBLE_EMAIL, removed)
-    if is_null_word(address):
-        raise Unusable(NULL_WORD)
+    if is_null_word(address) or address[0] == "#":
+        raise Unusable(COMMENTED_OUT if address[0] == "#" else NULL_WORD)
     return _sha256(address.encode()).hexdigest(), remark or in_words(removed)
 
 
@@ -229,10 +230,9 @@ def phone_number(
             return _digest_or(text, phone_numbers.NOT_POSSIBLE, removed)
         if has_marks(text):
             raise Unusable(phone_numbers.why_not(text, region))
-        if phone_numbers.is_masked(
-            phone_numbers.without_footnote_mark(text)
-        ):  # the library reads an x as 9, and skips other signs
-            raise Unusable(phone_numbers.MASKED)
+        # The library reads an x as 9, and skips other signs.
+        if text[0] == "#" or phone_numbers.is_masked(phone_numbers.without_footnote_mark(text)):
+            raise Unusable(COMMENTED_OUT if text[0] == "#" else phone_numbers.MASKED)
     if (not is_plain or "/" in text) and phone_numbers.holds_several(text, region):
         raise Unusable(phone_numbers.SEVERAL)
     number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)
@@ -258,7 +258,7 @@ def partner_user_id_of_model(text: str) -> Normalized:
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
     is_float = len(text) <= MAX_IDENTIFIER_CHARACTERS and looks_like_float(text)
-    return text, LOOKS_LIKE_FLOAT if is_float else ""
+    return text, LOOKS_LIKE_FLOAT if is_float else LOOKS_WRAPPED if unwrapped(text).removed else ""
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
@@ -418,7 +418,8 @@ def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
     try:
         value, _ = _OF_NO_REGION[kind](text)
     except Unusable as unusable:
-        return unusable.reason == phone_numbers.NO_REGION and len(text) > _SHORTEST_DISTINCT and is_value(text)
+        may_be_one = unusable.reason in (phone_numbers.NO_REGION, COMMENTED_OUT)
+        return may_be_one and len(text) > _SHORTEST_DISTINCT and is_value(text)
     if not value:
         return False
     is_distinct = (

@@ -33,6 +33,7 @@ CODE_TWICE: Final = (
     "country code, and the dialling prefix before a national number"
 )
 SEVERAL: Final = "has more than one phone number"
+NO_NUMBER: Final = "is a date or an IP address, not a phone number"
 MASKED: Final = "has x, * or other signs in place of digits"
 NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is unknown"
 FOREIGN: Final = (
@@ -50,8 +51,13 @@ _PLUS_SIGNS: Final = ("+", "\uff0b")
 # The library decides shorter texts, which have special rules, and longer texts, which are not phone numbers.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
-# A number from a spreadsheet: with .0 or ,0 at the end, depending on the language, or rounded with an exponent.
-_FLOAT: Final = re.compile(r"[+(]?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
+# A number from a spreadsheet: with .0 or ,0 at the end, depending on the language, or rounded with an exponent. Or a
+# date, or an IP address, unless its last parts have two digits each, as in numbers of several countries.
+_is_no_number: Final = re.compile(
+    r"[+(]?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)"
+    r"|(?P<other>[0-3]?[0-9]([./-])[0-3]?[0-9]\2(?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}([./-])[01]?[0-9]\3[0-3]?[0-9]"
+    r"|(?!.*\.[0-9]{2}\.[0-9]{2}$)(?:(?:[1-9]?[0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])(?:\.|$)){4})"
+).fullmatch
 _MAX_E164_DIGITS: Final = 15
 """The most digits of a number with its country code. In some countries the library allows more, which are two numbers."""
 _SHORTEST_SECOND_NUMBER: Final = 7
@@ -214,7 +220,7 @@ def number_in(
     elif "521" in digits[:5] and (old := _old_mexican(digits)) is not None:
         # Mexico dropped the 1 before mobile numbers in 2019, but many lists still have it.
         text = digits = f"{old[1] or ''}52{old[2]}"
-    is_plain = digits.isascii() and digits.isdigit() and not _FLOAT(text)  # whose dot is no separator
+    is_plain = digits.isascii() and digits.isdigit() and not _is_no_number(text)  # whose dot is no separator
     if not is_plain or len(digits) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
         number, remark = e164(text, region), ""
     elif phone_format == "international" and (not digits.startswith("0") or digits.startswith("00")):
@@ -322,7 +328,7 @@ def holds_several(text: str, region: str | None) -> bool:
     parts = (_replace_non_digits("", part).removeprefix("00") for part in _separated(text))
     if len(_pluses(text)) > 1 or sum(len(digits) >= _SHORTEST_SECOND_NUMBER for digits in parts) > 1:
         return True
-    if (stem := _shared_stem(text)) is None:
+    if (stem := _shared_stem(text)) is None or _is_no_number(text):
         return False
     # A slash before more digits may also be within one number, unless there is a whole number before it.
     digits, more = (len(_replace_non_digits("", part)) for part in stem.groups())
@@ -341,7 +347,7 @@ def has_one_digit(text: str, number: str | None) -> bool:
 
 
 def _without_punctuation(text: str, region: str | None) -> str | None:
-    if not text.isascii() or _FLOAT(text):
+    if not text.isascii() or _is_no_number(text):
         return None
     plain = text.translate(PUNCTUATION)
     if len(plain) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
@@ -378,7 +384,7 @@ def home_plan(region: str) -> Plan:
 
 
 def _as_parsed(text: str, region: str | None) -> str | None:
-    if _FLOAT(text):
+    if _is_no_number(text):
         return None
     import phonenumbers
 
@@ -420,8 +426,8 @@ def ambiguity(text: str, region: str | None) -> str | None:
 
 def why_not(text: str, region: str | None) -> str:
     """Returns why `e164` found no number. The reason does not quote the text."""
-    if _FLOAT(text):
-        return SCIENTIFIC if "e" in text.lower() else SPREADSHEET
+    if (found := _is_no_number(text)) is not None:
+        return NO_NUMBER if found["other"] else SCIENTIFIC if "e" in text.lower() else SPREADSHEET
     old = _dialled_in_mexico(text.translate(PUNCTUATION))
     if old is not None and (region == "MX" or (old[1] or "").startswith(("+", "00"))):
         return OLD_PREFIX

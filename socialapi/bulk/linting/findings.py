@@ -221,7 +221,8 @@ def _of_digests(kind: KindLint) -> Iterator[Finding]:
 
 def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
     if kind.cleaned:
-        what = "extra characters around them, such as mailto: or quotation marks; an upload removes them"
+        done = "sends" if kind.kind == "partner_user_id" else "removes"
+        what = f"extra characters around them, such as mailto: or quotation marks; an upload {done} them"
         yield Finding(_text(kind, kind.cleaned, what), "low")
     if kind.like_floats:
         text = _text(kind, kind.like_floats, "written like 1000.0 or 1E+15; an upload sends them unchanged")

@@ -36,6 +36,7 @@ from socialapi.models.validation import Faults, invalid
 from socialapi.reports import (
     CLEANED,
     LOOKS_LIKE_FLOAT,
+    LOOKS_WRAPPED,
     MAY_BE_FOREIGN,
     MOJIBAKE,
     UNKNOWN_COUNTRY,
@@ -201,7 +202,7 @@ class Linter:
         column.present += bool(text)
         if value:
             counts.usable += 1
-            counts.cleaned += remark.startswith(CLEANED)
+            counts.cleaned += remark.startswith((CLEANED, LOOKS_WRAPPED))
             counts.like_floats += remark == LOOKS_LIKE_FLOAT
             counts.may_be_foreign += remark == MAY_BE_FOREIGN
         else:

@@ -19,6 +19,7 @@ from socialapi.bulk.products.feed import ProductColumn, ProductLayout
 from socialapi.bulk.products.merchant_values import (
     MAY_HAVE_ENTITIES,
     PRICES,
+    SALE_DATES,
     has_entity,
     interval_of,
     is_amount,
@@ -46,7 +47,6 @@ from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
 
 IS_LIST: Final = "is a list: give one value"
-SALE_DATES: Final = "sale_price_effective_date"
 FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
 """The fields for which the first of several values is sent."""

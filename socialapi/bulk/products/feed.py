@@ -25,6 +25,7 @@ from socialapi.bulk.inputs.layouts import FoundFiles
 from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.bulk.products.merchant_values import (
     PRICES,
+    SALE_DATES,
     comparable,
     fields_of,
     is_currency,
@@ -48,6 +49,10 @@ _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
 Constants = Mapping[str, str | int]
 """Values for fields that are missing in a product."""
 _is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
+_SALE_HAS_NO_DATES: Final = f"the columns with the start and end of sale prices are not read, so these are valid at all times: give both in one column {SALE_DATES}, for example 2026-01-01T00:00+01:00/2026-01-31T23:59+01:00"
+_is_sale_date: Final = re.compile(
+    "(?:date|on)*sale(?:price|date)*(?:start|from|end|until|to)s?(?:date|time)?"
+).fullmatch
 _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
 
@@ -229,6 +234,10 @@ class ProductColumns(FoundColumns):
             known = noted_as(name)
             if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
                 self.noted[known] = taken or self.noted.get(known, "")
+        dates = filter(_is_sale_date, map(comparable, names))
+        if "sale_price" in fields and SALE_DATES not in (*fields, *self.constants) and any(dates):
+            remark = RowIssue(0, "", _SALE_HAS_NO_DATES)
+            self.remarks += [] if remark in self.remarks else [remark]
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:

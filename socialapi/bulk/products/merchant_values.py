@@ -103,6 +103,7 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
 """Signs that several currencies share, and the codes that may appear on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
 PRICES: Final = frozenset({"price", "sale_price"})
+SALE_DATES: Final = "sale_price_effective_date"
 PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{number}" for number in range(5)))
 """The fields that are shown as plain text. Unlike a description, they never contain HTML."""
 URLS: Final = ("link", "mobile_link", "image_link")

@@ -11,10 +11,10 @@ from socialapi.bulk.audiences.cleanup import (
     is_ascii_email,
     is_email,
 )
-from socialapi.bulk.audiences.normalize import Unusable, normalizers
+from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.inputs.leftovers import MAX_CHARACTERS
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT
+from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, LOOKS_WRAPPED
 from tests.bulk.model_service import ModelService, job_of
 
 ADA = "ada@example.com"
@@ -212,9 +212,27 @@ def test_the_mark_of_a_list_or_an_extension_hides_no_digits(text: str) -> None:
     assert normalize("phone_number", text, "DE")[0] == sha256("+4930901820")
 
 
-@pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        *(("email", "#ada@example.com"), ("email", "'#ada@example.com"), ("email", '="#ada@example.com"')),
+        *(("phone_number", "#+4917612345678"), ("phone_number", "'#0176 12345678")),
+    ],
+)
+def test_an_identifier_behind_the_mark_of_a_comment_is_not_used(kind: IdentifierKind, text: str) -> None:
+    assert reason(kind, text, "DE").startswith("begins with #, as if the row were commented out")
+    assert list(hashed_column(kind, [text, "a#da@example.com"])) == [
+        None,
+        sha256("a#da@example.com") if kind == "email" else None,
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ['"a"', "'a'", '="0013"', "'0012", "\ufeff'7", "a\u200bb", "<a>", "a;", "=a", "mailto:a"]
+)
 def test_the_id_of_a_partner_is_never_touched(text: str) -> None:
-    assert normalize("partner_user_id", text) == (text, "")
+    is_wrapped = text not in ("<a>", "a;", "=a", "mailto:a")
+    assert normalize("partner_user_id", text) == (text.lstrip("\ufeff"), LOOKS_WRAPPED if is_wrapped else "")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """The quick way to E.164 gives what the library gives."""
 
+import hashlib
+
 import phonenumbers
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences import phone_numbers
-from socialapi.bulk.audiences.normalize import hashed_column
+from socialapi.bulk.audiences.normalize import Unusable, hashed_column, phone_number
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, e164, why_not
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
@@ -133,3 +135,32 @@ def test_a_number_that_a_table_made_a_float_is_refused(
 ) -> None:
     assert phone_numbers.number_in(text, region, phone_format) == (None, phone_numbers.SPREADSHEET)
     assert hashed_column("phone_number", [*[text.rstrip("0").rstrip(",.")] * 64, text], region)[64] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "alike"),
+    [
+        *(("01.02.2026", "01022026"), ("1.2.2026", "122026"), ("01/02/2026", "01022026"), ("31-12-1999", "31121999")),
+        *(("2026-02-01", "20260201"), ("2026.02.01", "20260201"), ("2026/02/01", "20260201")),
+        *(("192.168.100.100", "192168100100"), ("10.0.0.1", "10001"), ("8.8.8.8", "8888")),
+    ],
+)
+@pytest.mark.parametrize("region", [None, "DE", "AT", "NO", "SG"])
+def test_a_date_or_an_address_of_a_network_is_no_phone_number(text: str, alike: str, region: str | None) -> None:
+    with pytest.raises(Unusable, match="is a date or an IP address, not a phone number"):
+        phone_number(text, region)
+    assert hashed_column("phone_number", [*[alike] * 64, text], region)[64] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "region", "expected"),
+    [
+        *(("044.668.18.00", "CH", "+41446681800"), ("44.668.18.00", "CH", "+41446681800")),
+        *(("22.12.34.56", "NO", "+4722123456"), ("+1.415.555.2671", None, "+14155552671")),
+        *(("415-555-2671", "US", "+14155552671"), ("030.901.820", "DE", "+4930901820")),
+    ],
+)
+def test_a_number_with_as_many_separators_as_a_date_is_read(text: str, region: str | None, expected: str) -> None:
+    digest = hashlib.sha256(expected.encode()).hexdigest()
+    assert phone_number(text, region) == (digest, "")
+    assert hashed_column("phone_number", [text] * 64, region)[63] in (None, digest)

@@ -238,3 +238,19 @@ async def test_names_that_may_be_data_or_cannot_be_shown_are_not_in_the_message(
         await read(file)
     assert "(columns: <hidden>, <hidden>, t?tle?[31m, name)" in str(caught.value)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("names", "is_told"),
+    [
+        *((("sale_price", "sale_price_start_date", "sale_price_end_date"), True), (("sale_price", "g:sale end"), True)),
+        *((("sale_price", "Date sale price ends"), True), (("sale_price", "date_on_sale_from"), True)),
+        *((("sale_price_end_date",), False), (("sale_price", "sales"), False)),
+        (("sale_price", "sale_price_end_date", "sale_price_effective_date"), False),
+    ],
+)
+def test_one_warning_says_that_separate_dates_of_a_sale_are_not_read(names: tuple[str, ...], is_told: bool) -> None:
+    columns = ProductColumns()
+    columns.of_table((*HEADER.split(","), *names))
+    columns.of_keys(("id", *names))
+    assert ["sale_price_effective_date" in each.reason for each in columns.remarks] == [True] * is_told

@@ -1,6 +1,7 @@
 """A column of identifiers gives what its cells give one by one."""
 
 import hashlib
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -43,6 +44,8 @@ EXAMPLES: Final = [example_number(region) for region in REGIONS]
 def plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """As at the start of a process, in which no country was met yet."""
     monkeypatch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
+    monkeypatch.setattr(phone_starts, "_looked_at", set())
+    monkeypatch.setattr(phone_starts, "LOADING_SECONDS", math.inf)
 
 
 def sha256(text: str) -> str:

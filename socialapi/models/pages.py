@@ -13,8 +13,6 @@ from socialapi.problems import Problem, ServiceError
 
 if TYPE_CHECKING:
     from socialapi.models.includes import Includes
-else:
-    Includes = Any  # for typing.get_type_hints, without importing all models
 
 T = TypeVar("T")
 Item = TypeVar("Item")

@@ -134,7 +134,7 @@ def test_one_job_at_a_time_writes_it(tmp_path: Path) -> None:
     path = tmp_path / "rejects.csv"
     first = RejectsFile(path)
     with pytest.raises(
-        InvalidInput, match=rf"{path} is in use by another job: .*\(process {os.getpid()}, which is this"
+        InvalidInput, match=rf"{path} is in use by another job: .*\(held by this process, {os.getpid()}, since"
     ):
         RejectsFile(path)
     first.begin()

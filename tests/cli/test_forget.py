@@ -177,7 +177,7 @@ def test_a_rejects_file_that_a_job_without_a_journal_has_written_since_stays_wit
     printed.readouterr()
     assert forget("load.journal") == 1
     assert printed.readouterr().err == (
-        f"socialapi: the rejects file {rejects} was changed after the job, and stays; "
+        f"socialapi: the rejects file {rejects} was changed after the job, so it is kept; "
         f"`socialapi jobs forget {rejects}` deletes it\n"
         f"socialapi: deleted the journal {kept / 'load.journal'}\n"
     )

@@ -388,7 +388,7 @@ async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: She
         ),
         (
             "ads insights --granularity day --start 2025-01-06",
-            "socialapi: the request breaks 1 rule of the service; nothing was sent - keywords: must have at least 1",
+            "socialapi: the request breaks 1 rule of the service; nothing was sent - KEYWORDS: must have at least 1",
         ),
     ],
 )

@@ -55,7 +55,7 @@ WITHOUT_TARGET: Final[dict[str, str]] = {
     "bulk.erasure:_is_open": "asks SQLite whether a file is in use, and reads nothing of it",
     "bulk.audiences.cleanup:_from_base64": "is given what a pattern has matched",
     "bulk.inputs.layouts:_cells": "reads the line of a file whose layout has changed, for its message",
-    "bulk.inputs.layouts:read_layout": "reads a file of the user's own, in tests of every fault that it may have",
+    "bulk.inputs.layouts:_toml_of": "reads a file of the user's own, in tests of every fault that it may have",
     "bulk.ledger:_KeptKeys.get": _OWN,
     "bulk.products.batcher:WaitingProducts._read": _OWN,
     "bulk.products.price_objects:_number": "is given what a pattern has matched",

@@ -94,7 +94,7 @@ async def test_a_journal_knows_a_changed_object_and_a_missing_one_or_missing_cre
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     _, error = await read_until_error(path, InvalidInput)
-    assert "no credentials of the store were found" in str(error)
+    assert "no credentials for the object store were found" in str(error)
 
 
 @pytest.mark.slow

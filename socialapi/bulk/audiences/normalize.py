@@ -247,7 +247,7 @@ def phone_number(
 
 def partner_user_id(text: str) -> Normalized:
     """Trims a partner's id. The id is never hashed or changed otherwise, even if it looks like a digest."""
-    if is_null_word(trimmed(text)) or trimmed(text) == "0":
+    if is_null_word(trimmed(text)):
         raise Unusable(NULL_WORD)
     return partner_user_id_of_model(text)
 

@@ -356,7 +356,7 @@ async def test_a_load_that_is_judged_as_a_whole_takes_no_flush(tmp_path: Path) -
     options: dict[str, Any] = {"digests": tmp_path / "digests", "delete_vanished": True, "max_reject_share": 0.1}
     await scene.job(scene.rows([10] * 3), **options).run()
     assert scene.sizes == [3]
-    with pytest.raises(InvalidInput, match="all is read before anything is sent"):
+    with pytest.raises(InvalidInput, match="which read all rows before sending any"):
         scene.job(one(scene), flush_after_seconds=1, **options)
 
 

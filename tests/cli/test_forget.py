@@ -202,7 +202,7 @@ async def test_a_rejects_file_that_was_written_long_after_a_killed_job_stays(inp
         os.utime(rejects, (later, later))
         async with program("jobs", "forget", kept / "load.journal", "--yes", environment=environment) as command:
             status, _, says = await command.ended()
-    assert (status, "was changed after the job, and stays" in says) == (1, True)
+    assert (status, "was changed after the job, so it is kept" in says) == (1, True)
     assert "rejects.csv" in files_in(kept)
 
 

@@ -356,7 +356,7 @@ class JobRun(Generic[C, B, P]):
         self._on_progress = options.on_progress
         self._pace = Pace(session.clock, self._seconds_until)
         self._note: str | None = None
-        self.is_reading = True
+        self.is_reading: bool = True
         fixed = None if options.concurrency == "auto" else options.concurrency
         self._concurrency = Concurrency(fixed, most=session.config.max_concurrency)
         settle = stage.settle if session.telemetry is None else self._settle_in_span

@@ -34,7 +34,7 @@ class TimedReading(Generic[C]):
         self._in_batch: float | None = None
         """When the first row of the open batch arrived, or an earlier time."""
         self._fell_due = False
-        self.is_due = False
+        self.is_due: bool = False
         if seconds is not None:
             reader.on_first_row = self._note_first_row
 

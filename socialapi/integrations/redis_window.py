@@ -148,8 +148,8 @@ class WindowScript:
         self.server = server
         self.config = config
         self.clock = clock
-        self.lease_seconds = config.timeout_seconds + LEASE_MARGIN_SECONDS
-        self.closed = asyncio.Event()
+        self.lease_seconds: float = config.timeout_seconds + LEASE_MARGIN_SECONDS
+        self.closed: asyncio.Event = asyncio.Event()
         self.first_place = 0
         """The number of the first slot of a new window. Redis may still have the slots of an earlier window with the
         same key.

@@ -33,6 +33,9 @@ __all__ = ["recorded"]  # a fixture
 
 ROOT: Final = Path(__file__).parents[2]
 LIMIT: Final = RateLimit("x", 100, 60.0)
+# Two nodes of clusters would want the same port for their bus.
+pytestmark = pytest.mark.xdist_group("redis cluster")
+
 IS_CLUSTER: Final = "belongs to a Redis cluster, which is not supported"
 NO_REDIS: Final = "is not a Redis server"
 

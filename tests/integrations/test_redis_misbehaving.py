@@ -140,7 +140,7 @@ async def test_what_is_wrong_with_tls_is_said_at_once(tmp_path: Path, monkeypatc
     with own_redis("--port", str(plain)), pytest.raises(ConfigurationError, match=says):
         async with asyncio.timeout(30.0):
             await ask(f"rediss://127.0.0.1:{plain}")
-    says = r"cannot be reached by TLS .*CERTIFICATE_REQUIRED"
+    says = r"cannot be reached over TLS .*CERTIFICATE_REQUIRED"
     with tls_server(tmp_path, wants_client=True) as (port, _), pytest.raises(ConfigurationError, match=says):
         await ask(f"rediss://127.0.0.1:{port}{trusts}")
 

@@ -132,7 +132,7 @@ def test_rows_with_operations_of_their_own_are_refused_with_advice_and_fine_once
         3
     )
     with pytest.raises(
-        Exception, match=r'\("operation_type"\).*one write carries one operation.*latest_per_identifier'
+        Exception, match=r'\("operation_type"\).*only one operation.*latest_per_identifier'
     ):
         write(df, emulator, redis_url=redis_url)
     # At the same time a Delete wins.

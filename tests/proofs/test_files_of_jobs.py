@@ -397,7 +397,7 @@ def test_of_two_processes_with_the_same_files_one_works_and_the_other_says_who(
             ends += [ended(each) for each in (first, *others)]
         refused = [end for end in ends if end.status == 2]
         for end in refused:
-            assert "is in use by another process: wait for that one, or end it (process " in end.err
+            assert "is in use by another process: wait for that one, or end it (held by process " in end.err
             assert not end.report
         assert len(refused) <= 1
         assert is_at_once or ends[0].status == 2, ends[0].err

@@ -131,9 +131,7 @@ def test_rows_with_operations_of_their_own_are_refused_with_advice_and_fine_once
     df = spark.createDataFrame(ROWS * 3, "email string, phone string, operation_type string, changed int").repartition(
         3
     )
-    with pytest.raises(
-        Exception, match=r'\("operation_type"\).*only one operation.*latest_per_identifier'
-    ):
+    with pytest.raises(Exception, match=r'\("operation_type"\).*only one operation.*latest_per_identifier'):
         write(df, emulator, redis_url=redis_url)
     # At the same time a Delete wins.
     last = latest_per_identifier(df, order_by="changed")

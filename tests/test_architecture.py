@@ -19,7 +19,7 @@ PACKAGE: Final = Path(__file__).parents[1] / "socialapi"
 FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(floor.split())
     for floor in (
-        "_speedups console fairness internal lazy notebook pyinstaller secret shielded statuses unset version",
+        "_speedups console fairness internal lazy listening notebook pyinstaller secret shielded statuses unset version",
         "records",
         "file_lock private_files problems reports",
         "errors",

@@ -87,7 +87,7 @@ class JobOptions(FrozenRecord):
     @property
     def is_packed(self) -> bool:
         """Whether requests hold so many users that a few fill the usual room for what is in flight."""
-        return getattr(self, "packing", "single") == "packed"
+        return False
 
     @property
     def form(self) -> TableForm:

@@ -15,6 +15,7 @@ import attrs
 
 from socialapi.client import Client
 from socialapi.errors import ConfigurationError, InvalidInput, SocialApiError
+from socialapi.internal.listening import why_not_listening
 from socialapi.models.oauth import AccessToken, OAuth2Token, RequestToken
 from socialapi.resources.oauth import equal_in_constant_time
 
@@ -61,7 +62,7 @@ class Loopback:
         try:
             self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
         except OSError as problem:
-            reason = (problem.strerror or "the system gives no reason").rpartition("): ")[2]
+            reason = why_not_listening(problem)
         else:
             return self
         raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}")

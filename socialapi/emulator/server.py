@@ -31,6 +31,7 @@ from socialapi.emulator.request_cycle import CLIENT_LEFT, RequestCycle
 from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.errors import ConfigurationError
+from socialapi.internal.listening import why_not_listening
 from socialapi.models.streams import MAX_RULES
 
 ENDPOINT_TABLE: Final = endpoint_table()
@@ -111,7 +112,7 @@ class Emulator:
             await web.TCPSite(runner, self.host, self._port).start()
         except OSError as problem:
             await runner.cleanup()
-            reason = str(problem.strerror or problem).rpartition("): ")[2]  # asyncio's words are before it
+            reason = why_not_listening(problem)
             raise ConfigurationError(f"cannot listen on {self.host} port {self._port}: {reason}") from None
         self._runner = runner
         port = runner.addresses[0][1]

@@ -10,6 +10,7 @@ from typing import Final
 from aiohttp import web
 
 from socialapi.errors import ConfigurationError
+from socialapi.internal.listening import why_not_listening
 from socialapi.webhooks import connections
 from socialapi.webhooks.connections import Connections
 from socialapi.webhooks.receiver import Receiver
@@ -53,9 +54,7 @@ async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str
         try:
             server = await asyncio.get_running_loop().create_server(bounded, host, port, backlog=max(1, most // _TURNS))
         except (OSError, OverflowError) as problem:
-            reason = str(getattr(problem, "strerror", None) or problem).rpartition("): ")[
-                2
-            ]  # asyncio's words are before it
+            reason = why_not_listening(problem)
             raise ConfigurationError(f"cannot listen on {host} port {port}: {reason}") from None
         stack.callback(server.close)
         for each in server.sockets:

@@ -71,25 +71,23 @@ _may_be_national_number: Final = re.compile("0[1-9][0-9]{8,9}|[2-9][0-9]{2}[2-9]
 """Matches digits that may be a national number, also that of an order: the name of the column decides."""
 _has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
 _DIGESTS: Final = "SHA-256 digests"
-_LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object]]]] = (
-    ("email", "e-mail addresses", _looks_like_email),
-    ("phone_number", "phone numbers", _looks_like_phone_number),
-    ("phone_number", "phone numbers", _may_be_national_number),
-    ("email", _DIGESTS, digest_in),
-)
-"""Tests for values that clearly look like identifiers: the kind, its name in messages, and the test."""
-_is_of_other: Final = re.compile(
+_is_other_personal_field: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
 ).fullmatch
 """Matches the names of columns that only other networks accept as digests, such as names and cities."""
-_is_of_number: Final = re.compile(
+_is_id_or_date_column: Final = re.compile(
     r".*(?:id|no|nr|num|number|nummer|code|key|order|account|date|time|tin|ssn)s?"
 ).fullmatch
 """Matches the names of columns whose digits are hardly phone numbers."""
-_UNLESS_CALLED: Final[Mapping[Callable[[str], object], Callable[[str], object]]] = {
-    digest_in: _is_of_other,
-    _may_be_national_number: _is_of_number,
-}
+_LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object], Callable[[str], object] | None]]] = (
+    ("email", "e-mail addresses", _looks_like_email, None),
+    ("phone_number", "phone numbers", _looks_like_phone_number, None),
+    ("phone_number", "phone numbers", _may_be_national_number, _is_id_or_date_column),
+    ("email", _DIGESTS, digest_in, _is_other_personal_field),
+)
+"""Tests for values that clearly look like identifiers: the kind, its name in messages, the test, and a test for the names
+of columns that nevertheless hold something else.
+"""
 
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str, read: Sequence[str] = ()) -> str:
@@ -371,10 +369,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 continue
             filled = (cell.strip() for cell in cells if isinstance(cell, str) and cell and not cell.isspace())
             texts = list(islice((text for text in filled if not is_null_word(text)), _VALUES_LOOKED_AT))
-            for kind, what, looks in _LOOKS:
+            for kind, what, looks, is_other in _LOOKS:
                 if kind in self.kinds and self.given.get(kind) != () and _nearly_all(looks, texts):
-                    is_of_other = _UNLESS_CALLED.get(looks)
-                    if is_of_other is not None and is_of_other(folded(name)):
+                    if is_other is not None and is_other(folded(name)):
                         continue
                     overlooked.add(shown_name(name))
                     of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))

@@ -65,6 +65,11 @@ class UploadOptions(JobOptions):
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether requests hold many users each."""
+        return self.packing == "packed"
+
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""
         if self.packing not in PACKINGS:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 BUFFER_BYTES: Final = 131_072
-"""The most bytes that are unpacked at once, so that an archive of zeros takes no more memory than other archives."""
+"""The most bytes of a file that are read or unpacked at once. An archive of zeros takes no more memory than other archives."""
 
 _CUT_OFF: Final = "the archive is incomplete: writing or copying it was interrupted"
 _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
@@ -186,9 +186,6 @@ def unpacked(stored: BufferedReader) -> BufferedReader:
     return stored
 
 
-_BUFFER_BYTES: Final = 131_072
-
-
 Input = str | os.PathLike[str] | BinaryFile
 """A path to open, or an open file."""
 
@@ -300,12 +297,12 @@ def opened(source: Input, instead: str, open_file: Open) -> Iterator[InputFile]:
 
 def _open(source: Input, open_file: Open) -> BufferedReader:
     if isinstance(source, str | os.PathLike) and is_address(os.fsdecode(source)):
-        return BufferedReader(open_file(os.fsdecode(source)), _BUFFER_BYTES)
+        return BufferedReader(open_file(os.fsdecode(source)), BUFFER_BYTES)
     if not isinstance(source, str | os.PathLike):
-        return BufferedReader(_Given(source), _BUFFER_BYTES)
+        return BufferedReader(_Given(source), BUFFER_BYTES)
     with contextlib.suppress(ValueError):  # it holds the path, so it must not become the context of another error
         # The cast is needed because, with a custom buffer size, type checkers only know that the file is binary.
-        return cast("BufferedReader", Path(os.fsdecode(source)).open("rb", buffering=_BUFFER_BYTES))
+        return cast("BufferedReader", Path(os.fsdecode(source)).open("rb", buffering=BUFFER_BYTES))
     raise InvalidInput("this is not a path")
 
 

@@ -5,7 +5,6 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -26,6 +25,7 @@ from socialapi.routes.route import RateLimit
 from socialapi.wire.rate_limit_headers import LimitReading
 from tests.support.clock import turns
 from tests.support.redis import RedisServer, own_redis
+from tests.support.server import free_port
 from tests.support.telemetry import Recorded, attributes_of, by, points, recorded
 from tests.support.tls import Authority
 
@@ -33,9 +33,6 @@ __all__ = ["recorded"]  # a fixture
 
 ROOT: Final = Path(__file__).parents[2]
 LIMIT: Final = RateLimit("x", 100, 60.0)
-# Two nodes of clusters would want the same port for their bus.
-pytestmark = pytest.mark.xdist_group("redis cluster")
-
 IS_CLUSTER: Final = "belongs to a Redis cluster, which is not supported"
 NO_REDIS: Final = "is not a Redis server"
 
@@ -60,11 +57,9 @@ async def set_user(asking: redis.asyncio.Redis, rules: str) -> None:
     await asking.execute_command("ACL", "SETUSER", *rules.split())  # type: ignore[no-untyped-call]
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def own_bus(options: list[str]) -> tuple[str, ...]:
+    """A port for the bus of a node of a cluster, for each would listen on port 10000."""
+    return ("--cluster-port", str(free_port())) if "--cluster-enabled" in options else ()
 
 
 @pytest.mark.parametrize(
@@ -80,7 +75,7 @@ def free_port() -> int:
     ids=["replica", "cluster", "database of a cluster", "sentinel", "scripts renamed", "database"],
 )
 async def test_a_server_that_cannot_serve_is_refused_at_once(options: list[str], database: int, says: str) -> None:
-    with own_redis(*options) as server:
+    with own_redis(*options, *own_bus(options)) as server:
         began = time.monotonic()
         with pytest.raises(ConfigurationError, match=f"the Redis server that keeps the rate limits {says}"):
             await ask(f"{server.url}?db={database}")
@@ -92,7 +87,8 @@ async def test_a_server_that_cannot_serve_is_refused_at_once(options: list[str],
 
 @pytest.mark.slow
 async def test_a_cluster_of_one_node_that_has_all_slots_serves() -> None:
-    with own_redis("--cluster-enabled", "yes") as server:
+    options = ["--cluster-enabled", "yes"]
+    with own_redis(*options, *own_bus(options)) as server:
         async with redis.asyncio.Redis.from_url(server.url) as asking:
             await asking.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)  # type: ignore[no-untyped-call]
             while (await asking.execute_command("CLUSTER INFO"))["cluster_state"] != "ok":  # type: ignore[no-untyped-call]

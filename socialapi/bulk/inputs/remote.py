@@ -158,8 +158,8 @@ class RemoteFile(io.RawIOBase):
             return 0
         if self._in_ranges and self._body is None and self.size is not None:
             self._stop = min(self._at + len(view), self.size)
-        # Text is one answer from its beginning to its end. A range can be requested again.
-        data = _explained(lambda: self._read(len(view)), is_repeatable=self._in_ranges)
+        # Text that has begun is one answer to its end. A range can be requested again.
+        data = _explained(lambda: self._read(len(view)), is_repeatable=self._in_ranges or not self._at)
         if not data and self.size is not None:
             raise InvalidInput(
                 f"it ended after {self._at:,} of {self.size:,} bytes: the connection broke, or it has changed"

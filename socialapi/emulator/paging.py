@@ -32,7 +32,7 @@ class Rows(Protocol):
         """Returns the positions before a cursor, the nearest first; none where pages only lead forward."""
 
     def cursor_of(self, position: int) -> Any:
-        """Returns the cursor of an item, as JSON, by which its neighbours are found later."""
+        """Returns the cursor of an item, as JSON, by which its neighbors are found later."""
 
 
 class ForwardRows:
@@ -73,7 +73,7 @@ class Numbered:
 
 @attrs.frozen
 class Page:
-    """The positions on a page, and the tokens of its neighbours."""
+    """The positions on a page, and the tokens of its neighbors."""
 
     positions: Sequence[int]
     next_token: str | None = None

@@ -37,7 +37,7 @@ from socialapi.models.streams import MAX_RULES
 ENDPOINT_TABLE: Final = endpoint_table()
 
 _SHUTDOWN_SECONDS: Final = 0.5
-_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound to by default
+_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognized, not bound to by default
 
 
 class Emulator:

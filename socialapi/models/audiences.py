@@ -57,7 +57,7 @@ def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
 class AudienceUser(Exported):
     """One person, identified by any number of identifiers of six kinds.
 
-    Each identifier is a string or several, raw or already hashed. Raw ones are normalised and
+    Each identifier is a string or several, raw or already hashed. Raw ones are normalized and
     hashed before they leave the process. The repr shows their number, never their values.
     """
 

@@ -91,13 +91,13 @@ def scope_of_event(event_type: str) -> str | None:
     return _SCOPES.get(canonical_event_type(event_type).partition(".")[0])
 
 
-def refuse_misspelt_event_type(name: str) -> None:
+def refuse_misspelled_event_type(name: str) -> None:
     """Raises InvalidInput for a name that is nearly an event type. Other unknown names may be new types."""
     if name not in _KNOWN and (meant := near_name(name, _KNOWN)) is not None:
         raise InvalidInput(f"there is no event type {name!r}: did you mean {meant!r}?")
 
 
-def refuse_misspelt_event_pattern(pattern: str) -> None:
+def refuse_misspelled_event_pattern(pattern: str) -> None:
     """Raises InvalidInput for a pattern that matches no event type, or whose group is nearly a known one.
 
     A pattern is `*`, or a group such as `post` or `profile.update` followed by `.*`.

@@ -131,7 +131,7 @@ class LineItemChanges(TypedDict, total=False):
     pay_by: PayBy
     total_budget_amount_local_micro: Amount | None
     daily_budget_amount_local_micro: Amount | None
-    """At most the total budget, and only if the campaign's budget is optimised by line item."""
+    """At most the total budget, and only if the campaign's budget is optimized by line item."""
 
 
 def rules_within_change(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
@@ -176,7 +176,7 @@ def rules_with_stored(
 
 
 def rules_with_campaign(changes: Mapping[str, Any], budget_optimization: str | None) -> Iterator[BrokenRule]:
-    """Yields the broken rule of a change that depends only on the campaign's budget optimisation."""
+    """Yields the broken rule of a change that depends only on the campaign's budget optimization."""
     if changes.get("daily_budget_amount_local_micro") is not None and budget_optimization not in (None, "LINE_ITEM"):
         reason = "is only for campaigns whose budget_optimization is LINE_ITEM"
         yield BrokenRule(path="daily_budget_amount_local_micro", reason=reason)

@@ -1,4 +1,4 @@
-"""Finds misspelt names, which the service would otherwise silently ignore."""
+"""Finds misspelled names, which the service would otherwise silently ignore."""
 
 import difflib
 import functools

@@ -56,8 +56,8 @@ def check_further(method: Callable[..., Any], further: Mapping[str, Any]) -> Non
         return
     parameters = inspect.signature(method).parameters.values()
     declared = tuple(each.name for each in parameters if each.kind in _NAMED)
-    misspelt = [(printable_name(name), meant) for name in further if (meant := near_name(name, declared)) is not None]
-    Faults(invalid(name, f"is not a parameter: did you mean {meant}?") for name, meant in misspelt).refuse()
+    misspelled = [(printable_name(name), meant) for name in further if (meant := near_name(name, declared)) is not None]
+    Faults(invalid(name, f"is not a parameter: did you mean {meant}?") for name, meant in misspelled).refuse()
 
 
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -292,7 +292,7 @@ class UploadResource(Resource):
         (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`, or
         `POST batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`).
 
-        Identifiers may be raw or hashed; raw ones are normalised and hashed here. A do-not-reach
+        Identifiers may be raw or hashed; raw ones are normalized and hashed here. A do-not-reach
         list takes e-mail addresses and phone numbers only, and no `effective_at`. Returns the
         counts of all operations together, both equal to the number of users sent; a request with
         other counts is sent again. Raises InvalidInput with every broken rule before anything is
@@ -352,7 +352,7 @@ class CustomAudience(UploadResource):
         `records` is the path of a file (CSV, TSV, JSON Lines, a JSON array or Parquet, optionally
         compressed), a pattern or a list of paths, an open binary file, a table (pandas, Polars,
         pyarrow, DuckDB), or an iterable or async iterable of `AudienceUser`, `Operation`, mappings
-        or rows with names, such as those of databases. Identifiers are normalised and hashed,
+        or rows with names, such as those of databases. Identifiers are normalized and hashed,
         batched into requests of at most 2,500 operations and 5,000,000 bytes, and sent as fast as
         the rate limit allows. Rows of an async iterable that trickle are sent after
         `flush_after_seconds`. Failed requests are repeated. Rows that the service refuses are

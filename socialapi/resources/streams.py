@@ -15,7 +15,7 @@ from socialapi.models.events import (
     Streamed,
     Subscription,
     current_event_type,
-    refuse_misspelt_event_type,
+    refuse_misspelled_event_type,
 )
 from socialapi.models.pages import Page
 from socialapi.models.queries import Fields, selected_by
@@ -417,7 +417,7 @@ class Activity(_Streaming):
             check_further(self.subscribe, further)
         with faults:
             check_argument("event_type", str, event_type)
-            refuse_misspelt_event_type(event_type)
+            refuse_misspelled_event_type(event_type)
             known_type = current_event_type(event_type)
         chosen = without_none(user_id=user_id, keyword=keyword, direction=direction)
         body = {**further, "event_type": known_type, "filter": chosen}

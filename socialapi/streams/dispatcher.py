@@ -14,8 +14,8 @@ from socialapi.models.events import (
     ActivityEvent,
     EventType,
     canonical_event_type,
-    refuse_misspelt_event_pattern,
-    refuse_misspelt_event_type,
+    refuse_misspelled_event_pattern,
+    refuse_misspelled_event_type,
 )
 from socialapi.models.validation import printable_name
 from socialapi.streams.handlers import call_handler, check_handler
@@ -211,12 +211,12 @@ class Dispatcher:
 
 
 def _checked_kinds(given: Iterable[Any]) -> Iterator[Any]:
-    """Yields the kinds one by one. Raises InvalidInput for invalid kinds and misspelt names."""
+    """Yields the kinds one by one. Raises InvalidInput for invalid kinds and misspelled names."""
     for kind in given:
         if isinstance(kind, type):
             yield kind
         elif isinstance(kind, str):
-            (refuse_misspelt_event_pattern if "*" in kind else refuse_misspelt_event_type)(kind)
+            (refuse_misspelled_event_pattern if "*" in kind else refuse_misspelled_event_type)(kind)
             yield kind
         elif isinstance(kind, Iterable) and not isinstance(kind, bytes | Mapping):
             yield from _checked_kinds(kind)

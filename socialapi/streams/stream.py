@@ -25,7 +25,7 @@ from socialapi.wire.events import LINE_READERS, NO_EVENT_ID, checked_paths, iden
 T = TypeVar("T")
 
 REMEMBERED_IDS: Final = 100_000
-"""How many of the last ids are remembered, to recognise repeated items."""
+"""How many of the last ids are remembered, to recognize repeated items."""
 MAX_LINES_PER_CHECK: Final = 128
 """The most lines that are read before the budget of the event loop is checked again."""
 QUICK_SECONDS: Final = BUDGET_SECONDS / 4
@@ -67,7 +67,7 @@ class Stream(Generic[T]):
     items. However many lines have arrived, other tasks run every few milliseconds.
 
     Repeated items are dropped if a backfill was requested or `event_id_paths` are given. They are
-    recognised by the id of the post, or of the event at these paths. An event without an id is
+    recognized by the id of the post, or of the event at these paths. An event without an id is
     handed out, and a warning is logged once.
     """
 

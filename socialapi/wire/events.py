@@ -32,7 +32,7 @@ POST_ID_PATHS: Final = ("data.id",)
 
 NO_OBJECT: Final = "is no JSON object"
 NO_EVENT_ID: Final = (
-    "an event came without an id: it is handed out, and duplicates of such events cannot be recognised "
+    "an event came without an id: it is handed out, and duplicates of such events cannot be recognized "
     "(event_id_paths says where ids are)"
 )
 """A receiver and a stream log this once."""

@@ -122,7 +122,7 @@ def _collected(url: str, form: str | None) -> list[list[str]]:
 
 
 def _base_string_uri(url: str) -> str:
-    """Returns a URL without its query, normalised (RFC 5849, section 3.4.1.2)."""
+    """Returns a URL without its query, normalized (RFC 5849, section 3.4.1.2)."""
     from oauthlib.oauth1.rfc5849 import signature
 
     return signature.base_string_uri(url)

@@ -94,7 +94,7 @@ _SCOPES: Final[Mapping[str, str]] = {
 @shows_pages
 async def authorize(call: Call) -> Answer:
     """Returns the page on which the user grants scopes."""
-    return consent_page(call, _question(call, _recognised(call.received.parameters())))
+    return consent_page(call, _question(call, _recognized(call.received.parameters())))
 
 
 @serves(DECISION, caller=named_app)
@@ -102,7 +102,7 @@ async def authorize(call: Call) -> Answer:
 async def decide(call: Call) -> Answer:
     """Redirects back to the app, with a code or with the user's refusal."""
     form = submitted(call)
-    given = _recognised(form)
+    given = _recognized(form)
     question = _question(call, given)
     check_seal(call, question, form)
     user = approver(call, question, form)
@@ -120,7 +120,7 @@ async def decide(call: Call) -> Answer:
     return html.redirect(with_parameters(given["redirect_uri"], {"code": code, **_state(given)}), sign_in(call, user))
 
 
-def _recognised(parameters: Mapping[str, str]) -> dict[str, str]:
+def _recognized(parameters: Mapping[str, str]) -> dict[str, str]:
     """Returns the known parameters; others are ignored (RFC 6749, section 3.1)."""
     return {name: value for name, value in parameters.items() if name in _AUTHORIZE_PARAMETERS}
 

@@ -34,7 +34,7 @@ def fault_of(rule: str) -> str | None:
 
 
 def _between(before: str, piece: str) -> str | None:
-    """Returns what is wrong with two neighbours. The whole rule is in parentheses."""
+    """Returns what is wrong with two neighbors. The whole rule is in parentheses."""
     if before == "(" and piece == ")":
         return "parentheses are empty"
     if piece == "OR" and before in ("(", "OR"):

@@ -221,15 +221,15 @@ JOBS: Final = (
 )
 
 REASONS: Final = {
-    "this is XML, which is supported only for product feeds": "a feed of products",
-    "Parquet can only be read from a file": "read from its end",
-    "but a sync has no operations": "a sync takes no operations",
-    "item 1 is (an AudienceUser|a DoNotReachUser): give Product": "a user is no product",
-    "item 1 is (an Operation|a DoNotReachOperation): give Product": "an operation is no product",
-    "item 1 is or holds a Product, where": "a product is no user",
+    "this is XML, which is supported only for product feeds": "only for products",
+    "Parquet can only be read from a file": "only readable as a file",
+    "but a sync has no operations": "a sync accepts no operations",
+    "item 1 is (an AudienceUser|a DoNotReachUser): give Product": "users are not products",
+    "item 1 is (an Operation|a DoNotReachOperation): give Product": "operations are not products",
+    "item 1 is or holds a Product, where": "products are not people",
     "; a row must name its columns": "its columns have no names",
     "; an ORM entity may query the database": "select columns instead",
-    "; pass a table itself": "give the table itself",
+    "; pass a table itself": "pass the table itself",
 }
 """What a cell says of an error, by the words that the message has."""
 
@@ -292,9 +292,9 @@ class Bench:
 
 
 def cell_of(outcomes: Mapping[str, Sequence[str]]) -> str:
-    """The outcome of most jobs, then any other with the jobs that have it."""
+    """Returns the outcome of most jobs, then any other outcome after the names of its jobs."""
     usual, *others = sorted(outcomes, key=lambda outcome: -len(outcomes[outcome]))
-    return "; ".join([usual, *(f"{', '.join(outcomes[outcome])}: {outcome}" for outcome in others)])
+    return usual + "".join(f", except {', '.join(outcomes[each])}: {each.removeprefix('no: ')}" for each in others)
 
 
 def line_of(cells: Iterable[str]) -> str:

@@ -129,7 +129,7 @@ _PLAIN: Final[Mapping[str, Callable[[str], str | None]]] = {
     "service_id": _plain_service_id,
     "digest": lambda _: None,
 }
-"""For each kind, a function that normalises an ASCII string for hashing, or returns None if it cannot decide."""
+"""For each kind, a function that normalizes an ASCII string for hashing, or returns None if it cannot decide."""
 
 
 def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> list[str | None]:

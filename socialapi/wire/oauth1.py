@@ -45,7 +45,7 @@ RFC 5849 wants every parameter decoded and encoded again. For what matches, that
 class OAuth1Signer:
     """Signs requests with HMAC-SHA1 and one credential (RFC 5849, section 3).
 
-    oauthlib is the reference, and normalises the host, which is the same for all requests, and
+    oauthlib is the reference, and normalizes the host, which is the same for all requests, and
     whatever is not in canonical form yet. Most requests are, since we encode them ourselves; then
     sorting and joining the parameters here takes a tenth of the time. This calls the single steps
     of oauthlib, because its `Client` logs the key, token and parameters.

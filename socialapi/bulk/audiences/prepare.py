@@ -1,4 +1,4 @@
-"""Validates the operations and times of rows for an upload, and normalises their identifiers."""
+"""Validates the operations and times of rows for an upload, and normalizes their identifiers."""
 
 import datetime
 import functools

@@ -688,11 +688,11 @@ def markdown() -> str:
     lines = [
         "# Bounds",
         "",
-        "This page lists the most memory, disk and time that the package uses, whatever the service, a webhook",
-        "sender or a file does. `docs/bounds.py` generates it from the code. *Set by* names the",
-        "[setting](reference.md#settings), whose default is shown. `fixed` is a constant, and `measured` is the",
-        "result of a measurement. If something has no bound, the row says why. [Security](security.md)",
-        "describes what is protected.",
+        "This page lists the most memory, disk and time that the package uses, whatever the service, a",
+        "webhook sender or a file does. `docs/bounds.py` generates it from the code. *Set by* names the",
+        "[setting](reference.md#settings), whose default is shown. `fixed` is a constant, and `measured` is",
+        "the result of a measurement. If something has no bound, the row says why.",
+        "[Security](security.md) describes what is protected.",
     ]
     for title, bounds in SECTIONS.items():
         lines += ["", f"## {title}", "", "| What | At most | Set by | Then |", "|---|---|---|---|"]

@@ -235,7 +235,7 @@ class Pager(Generic[T]):
         while True:
             upcoming = page.next_token
             if upcoming is not None and read.repeats(upcoming):
-                raise DecodeError(next_token_path(page.meta), "names a page that was read already")
+                raise DecodeError(next_token_path(page.meta), "names a page that was already read")
             released = held_back.released_by(page)
             if left is not None:
                 left -= sum(len(each.data) - skip for each, skip in released)
@@ -368,7 +368,7 @@ def _halves(skip: int, count: int) -> tuple[range, range]:
 def _warn_of_errors(page: Page[Any]) -> None:
     more = _more(len(page.errors) - 1)
     facts = {"socialapi_errors": len(page.errors)}
-    logger.warning("a page has errors beside its items: %s%s", _kind_of(page.errors[0]), more, extra=facts)
+    logger.warning("a page has errors in addition to its items: %s%s", _kind_of(page.errors[0]), more, extra=facts)
 
 
 def _more(count: int) -> str:

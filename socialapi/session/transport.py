@@ -366,13 +366,13 @@ class Transport:
                 return reply
             error = _not_sent(url, _why_not_relayed(PROXY_REFUSAL), is_lasting=True)
         except _TunnelFailed:
-            error = _not_sent(url, "the proxy ended the connection, or did not answer as one", is_lasting=False)
+            error = _not_sent(url, "the proxy ended the connection, or did not respond as a proxy", is_lasting=False)
         except _ClientCertificateRefused:
             error = _not_sent(url, CLIENT_CERTIFICATE_REFUSED, is_lasting=True)
         except NOT_SENT as problem:
             error = _not_sent(url, not_sent_reason(problem), is_lasting=_is_lasting(problem))
         except (UnicodeError, aiohttp.InvalidURL):
-            error = ConfigurationError(f"{request.origin} is no host that can be looked up")
+            error = ConfigurationError(f"{request.origin} is not a valid host name")
         except ValueError:
             if self._owns_session:
                 raise
@@ -486,7 +486,7 @@ def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
 
 NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {
     aiohttp.ConnectionTimeoutError: "no connection within the time allowed",
-    aiohttp.ServerFingerprintMismatch: "its certificate is another one than expected",
+    aiohttp.ServerFingerprintMismatch: "its certificate is not the expected one",
     aiohttp.ClientSSLError: "no TLS connection could be made",
     aiohttp.ClientConnectorDNSError: "its name cannot be resolved",
 }
@@ -496,10 +496,10 @@ NOT_TRUSTED: Final = (
     "SOCIALAPI_CA_FILE), or give Client(ssl=…) a context"
 )
 _NOT_STRICT: Final = (
-    "it or its authority's lacks what RFC 5280 wants, which Python 3.13 and later look for. Have it issued anew, or give "
+    "it or its authority's certificate violates RFC 5280, which Python 3.13 and later check. Have it issued again, or give "
     "Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
 )
-_NOT_AN_AUTHORITY: Final = "its issuer's certificate is not that of an authority. Have it issued by one"
+_NOT_AN_AUTHORITY: Final = "its issuer is not a certificate authority. Have it issued by an authority"
 # From X509_V_ERR_PATHLEN_INVALID_FOR_NON_CA to X509_V_ERR_EC_KEY_EXPLICIT_PARAMS: found by strict checks alone.
 _STRICT_FAULTS: Final = range(80, 95)
 CERTIFICATE_FAULTS: Final[Mapping[int, str]] = {

@@ -162,7 +162,7 @@ class Dispatcher:
     def _check_run(self, source: object) -> None:
         if not self._handlers:
             raise ConfigurationError(
-                "the dispatcher has no handlers, and would drop every event: register them by @events.on(…) before run"
+                "the dispatcher has no handlers, and would drop every event: register them with @events.on(…) before run"
             )
         if not isinstance(source, AsyncIterable | Unfinished):
             kind = type(source).__name__
@@ -223,7 +223,7 @@ def _checked_kinds(given: Iterable[Any]) -> Iterator[Any]:
         elif callable(kind):
             raise InvalidInput("name the events to handle in brackets, as in @events.on('*') for all of them")
         else:
-            raise InvalidInput(f"the events to handle must be named by texts or classes, not {type(kind).__name__}")
+            raise InvalidInput(f"the events to handle must be strings or classes, not {type(kind).__name__}")
 
 
 def _identity(handler: Any) -> Any:

@@ -179,7 +179,7 @@ class Link:
         else:
             page = None if lines == [] else connection.page(lines or ())
             if page is not None:
-                disconnect = Disconnect(kind="http", reason=f"a page in place of a stream: {page}")
+                disconnect = Disconnect(kind="http", reason=f"a page instead of a stream: {page}")
             elif lines is not None:
                 return lines
             else:
@@ -200,7 +200,9 @@ class Link:
         if connection.disconnect_notice is not None:
             disconnect = connection.disconnect_notice
         elif connection.is_stalled:
-            disconnect = attrs.evolve(disconnect, reason=f"nothing came for {self._session.config.stall_seconds:g} s")
+            disconnect = attrs.evolve(
+                disconnect, reason=f"no data arrived for {self._session.config.stall_seconds:g} s"
+            )
         self._broke_at = now if disconnect.error is not None else None
         if connection.brought_data or lived_seconds >= LONG_LIVED_SECONDS:
             self._schedule.served(lived_seconds)

@@ -556,7 +556,7 @@ class Inbox:
         self._dead_letters = left.dead_letters
         if left.put_aside:
             logger.error(
-                "put aside %d of the events in the %s, each handed out %d times or more and never finished; see them "
+                "put aside %d of the events in the %s, each delivered %d times or more and never finished; list them "
                 "with socialapi webhooks inbox list",
                 left.put_aside,
                 self._database,

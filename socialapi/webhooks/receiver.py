@@ -264,7 +264,7 @@ class Receiver(_WithoutWarning, web.Application):
             if problem
             else ": `handled_by` takes a function that iterates over the receiver, as `Dispatcher.run` does"
         )
-        logger.error("nobody handles events any more, so this process is told to end%s", how, exc_info=problem)
+        logger.error("the handler of events has ended, so this process is shut down%s", how, exc_info=problem)
         signal.raise_signal(signal.SIGTERM)
 
     def unfinished(self) -> AsyncIterator[Delivery]:

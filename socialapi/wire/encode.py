@@ -102,7 +102,7 @@ def _unsendable(shape: Any, path: str) -> Iterator[BrokenRule]:
             if isinstance(name, str) and not has_lone_surrogate(name):
                 yield from _unsendable(each, f"{path}.{printable_name(name)}" if path else printable_name(name))
             else:
-                yield BrokenRule(path=path, reason="cannot be sent as JSON: a name in it is no valid text")
+                yield BrokenRule(path=path, reason="cannot be sent as JSON: a name in it is not valid Unicode")
     elif isinstance(shape, list):
         for index, each in enumerate(shape):
             yield from _unsendable(each, f"{path}[{index}]")
@@ -228,7 +228,7 @@ _WRITERS: Final[Sequence[tuple[type | tuple[type, ...], Callable[[Any], str | No
 Shape = Callable[[Any], Any]
 
 _EMPTY: Final = (Unset, type(None))
-_NO_ID: Final = "must be an id: a text or a whole number"
+_NO_ID: Final = "must be an id: a string or a whole number"
 _NO_IDS: Final = "must be an id or a list of ids"
 _LARGEST_ID: Final = 10**40
 """Larger than any id. Python refuses to format numbers of several thousand digits."""

@@ -30,10 +30,10 @@ may be the id of the object that the event is about, which can have several even
 POST_ID_PATHS: Final = ("data.id",)
 """The path of the id of a matched post."""
 
-NO_OBJECT: Final = "is no JSON object"
+NO_OBJECT: Final = "is not a JSON object"
 NO_EVENT_ID: Final = (
-    "an event came without an id: it is handed out, and duplicates of such events cannot be recognized "
-    "(event_id_paths says where ids are)"
+    "an event has no id: it is delivered, and duplicates of such events cannot be recognized "
+    "(set event_id_paths to the paths of ids)"
 )
 """A receiver and a stream log this once."""
 

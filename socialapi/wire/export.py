@@ -58,7 +58,7 @@ def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
             if name.__class__ is str:
                 yield from _without_form(each, f"{path}.{printable_name(name)}" if path else printable_name(name))
             else:
-                yield BrokenRule(path=path, reason=f"a name in it is no text, but {type(name).__name__}")
+                yield BrokenRule(path=path, reason=f"a name in it is not a string, but {type(name).__name__}")
     elif kind is list:
         for index, each in enumerate(value):
             yield from _without_form(each, f"{path}[{index}]")
@@ -117,7 +117,7 @@ def _read(cls: Any, read: Callable[[dict[str, Any]], Any], data: object) -> Any:
         rule = BrokenRule(path=problem.path, reason=problem.reason)
     except RecursionError:
         rule = BrokenRule(path="", reason="is nested too deeply")
-    raise InvalidInput(f"the data are no {cls.__name__}", [rule])
+    raise InvalidInput(f"the data cannot be read as {cls.__name__}", [rule])
 
 
 # What differs from the fields --------------------------------------------------------------------

@@ -252,14 +252,14 @@ class Position:
         for any other value.
         """
         if not isinstance(text, str):
-            raise invalid("start", f"must be the text that Pager.position gave, not {type(text).__name__}")
+            raise invalid("start", f"must be a string from Pager.position, not {type(text).__name__}")
         before, colon, token = text.partition(":")
         taken, _, after = before.partition("@")
         if not colon or not is_number(taken):
             raise invalid(
                 "start",
-                "is not the position of a pager, as Pager.position gives it. A page's token of the service is "
-                "passed as pagination_token= for posts, and as cursor= in the advertising API",
+                "is not a position from Pager.position. Pass a page token of the service as pagination_token= for "
+                "posts, and as cursor= in the advertising API",
             )
         return cls(token or None, int(taken), tuple(unquote(each) for each in after.split(",") if each))
 
@@ -535,7 +535,9 @@ def split_of(declared: Any, query: Mapping[str, Any]) -> Split | None:
     size = filtered.size
     other = next((each for each in (*dict(others), *_NOT_IN_PARTS) if query.get(each)), None)
     if other is not None:
-        raise InvalidInput(f"{name} has more than {size} ids, which does not go with {other}: ask in several calls")
+        raise InvalidInput(
+            f"{name} has more than {size} ids, which cannot be combined with {other}: make several calls"
+        )
     ids = tuple(dict.fromkeys(query[name]))
     return Split(name, tuple(ids[start : start + size] for start in range(0, len(ids), size)))
 

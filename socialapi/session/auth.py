@@ -285,8 +285,10 @@ class AppOnlyAuthenticator:
         return token
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
-        """Drops the rejected token and fetches a new one, unless another task has replaced it already. Returns False if
-        the service issues the same token again, because it would reject that token.
+        """Drops the rejected token and fetches a new one, unless another task has replaced it already.
+
+        Returns False if the service issues the same token again, because it would reject that
+        token.
         """
         if dead.token is None or (self._token == dead.token and self._pause.is_on):
             return False

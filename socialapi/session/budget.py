@@ -19,8 +19,10 @@ KEPT_FREE: Final = 0.25
 
 @attrs.define(eq=False)
 class Room:
-    """Room for one batch of a job. Take it before sending the batch, and give it back afterward. `holder` identifies
-    the job, by object identity.
+    """Room for one batch of a job.
+
+    Take it before sending the batch, and give it back afterward. `holder` identifies the job, by
+    object identity.
     """
 
     budget: "InFlightBudget"
@@ -135,8 +137,10 @@ class InFlightBudget:
 
 
 class ConnectionPlaces:
-    """The connection slots, taken in order of arrival. aiohttp's own limit would count the wait for a connection as
-    time for connecting. Waits are bounded in real time, like waits for sockets.
+    """The connection slots, taken in order of arrival.
+
+    aiohttp's own limit would count the wait for a connection as time for connecting. Waits are
+    bounded in real time, like waits for sockets.
     """
 
     def __init__(self, count: int) -> None:

@@ -22,9 +22,11 @@ Accept = Callable[[Reply], Failure | None]
 
 @attrs.frozen
 class ReplyInfo:
-    """The result of one attempt of a call, passed to `Client(on_reply=…)`. Without a response, `status` is None and
-    `headers` is empty. `headers` has lower-case names, and is empty for token requests. `path` is the path as sent,
-    without the query. `seconds` is the time from sending to the end of the response, and `attempt` counts from 1.
+    """The result of one attempt of a call, passed to `Client(on_reply=…)`.
+
+    Without a response, `status` is None and `headers` is empty. `headers` has lower-case names, and
+    is empty for token requests. `path` is the path as sent, without the query. `seconds` is the
+    time from sending to the end of the response, and `attempt` counts from 1.
     """
 
     method: str

@@ -23,10 +23,12 @@ MAX_BYTES_READ: Final = 65_536
 
 
 class Forwarder:
-    """POSTs bodies to one URL. Does not follow redirects. Sends a body again, with growing waits, while the URL cannot
-    be reached or its response is not final, as for other requests (5xx, 408, 429 and the like). `network` sets the
-    proxy and certificates; by default they come from the environment. `tell` receives a message when retrying begins,
-    each time the reason changes, and when it ends.
+    """POSTs bodies to one URL.
+
+    Does not follow redirects. Sends a body again, with growing waits, while the URL cannot be
+    reached or its response is not final, as for other requests (5xx, 408, 429 and the like).
+    `network` sets the proxy and certificates; by default they come from the environment. `tell`
+    receives a message when retrying begins, each time the reason changes, and when it ends.
 
     Raises ConfigurationError for a URL that is neither https nor on this machine.
     """
@@ -59,8 +61,10 @@ class Forwarder:
         await self.aclose()
 
     async def post(self, content: bytes, headers: Mapping[str, str]) -> int:
-        """Sends a body until a response is final, and returns its status: 2xx if the body was accepted. Sends it again
-        after lost connections and responses that are not final, so a body may arrive more than once.
+        """Sends a body until a response is final, and returns its status: 2xx if the body was accepted.
+
+        Sends it again after lost connections and responses that are not final, so a body may arrive
+        more than once.
         """
         failures = 0
         reported: int | str | None = None

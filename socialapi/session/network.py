@@ -1,6 +1,7 @@
-"""Proxies and TLS certificates, from arguments or the environment. The client does not use aiohttp's own support for
-the environment (`trust_env`), which also reads credentials from netrc files, and sends requests to this machine through
-the proxy.
+"""Proxies and TLS certificates, from arguments or the environment.
+
+The client does not use aiohttp's own support for the environment (`trust_env`), which also reads
+credentials from netrc files, and sends requests to this machine through the proxy.
 """
 
 import asyncio
@@ -42,8 +43,10 @@ class Proxy:
 
 
 def read_proxy(name: str, text: object) -> Proxy:
-    """Returns the proxy of a URL, which may contain a user name and password; `http://` is optional. Raises
-    ConfigurationError, which does not show the URL; `name` is the argument or variable that contained it.
+    """Returns the proxy of a URL, which may contain a user name and password; `http://` is optional.
+
+    Raises ConfigurationError, which does not show the URL; `name` is the argument or variable that
+    contained it.
     """
     parts = _parse_proxy(text)
     if parts is None:

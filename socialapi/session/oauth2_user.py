@@ -65,8 +65,10 @@ class TokenPair:
 
     @classmethod
     def from_answer(cls, tokens: RenewedTokens, *, old: "TokenPair", now: float) -> "TokenPair":
-        """Returns the pair in a response of the token endpoint. Keeps the old refresh token if the service does not
-        rotate refresh tokens, and the old access token if the response has none.
+        """Returns the pair in a response of the token endpoint.
+
+        Keeps the old refresh token if the service does not rotate refresh tokens, and the old
+        access token if the response has none.
         """
         refresh_token = tokens.refresh_token or old.refresh_token
         if tokens.access_token is None:
@@ -300,8 +302,10 @@ def with_advice(refusal: ApiError, advice: str) -> ApiError:
 
 
 def _hint_of(code: str, text: str, advice: str) -> str | None:
-    """Returns advice about an error of the token endpoint, or None. The service may return `invalid_request` for an
-    invalid refresh token, with a message that names the token. The same code also means a malformed request.
+    """Returns advice about an error of the token endpoint, or None.
+
+    The service may return `invalid_request` for an invalid refresh token, with a message that names
+    the token. The same code also means a malformed request.
     """
     if code.endswith("_client"):  # invalid, unauthorized, deleted, …
         return CLIENT_ADVICE

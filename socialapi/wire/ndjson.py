@@ -27,7 +27,7 @@ class LineFramer:
 
     @property
     def has_more(self) -> bool:
-        """Whether the buffer still contains complete lines."""
+        """Whether some bytes are not split yet."""
         return bool(self._uncut)
 
     @property

@@ -152,7 +152,7 @@ def _size(call: Call, parameters: _PageParameters, default: int | None) -> int:
 
 
 def _collection_name(call: Call, parameters: _PageParameters) -> str:
-    """Returns what a token is valid for: the same path, filters and order, whatever the size and fields of pages."""
+    """Returns the scope of a token: the same path, filters and order, with any page size and fields."""
     aside = {parameters.size, parameters.token, "with_total_count", "expansions"}
     asked = {name: value for name, value in call.query.items() if name not in aside and not name.endswith(".fields")}
     filters = sorted((name, value) for name, value in asked.items() if _DEFAULTS.get(name) is not value)

@@ -35,8 +35,7 @@ from socialapi.routes import oauth as routes
 from socialapi.routes.route import OAUTH, RateLimit, Route
 
 APP_ONLY_TOKENS: Final = RateLimit("app_only_tokens", 60, 60.0)
-"""A limit of the emulator's own. The documentation says that asking too often gives code 99, but
-not how often that is.
+"""A limit that the emulator chose. The documentation says that too many requests give code 99, but gives no number.
 """
 
 _BAD_PARAMETER: Final = 170
@@ -126,7 +125,7 @@ def _recognized(parameters: Mapping[str, str]) -> dict[str, str]:
 
 
 def _question(call: Call, given: Mapping[str, str]) -> Question:
-    """Returns what to ask the user. Errors are redirected only if the address is known to belong to the app."""
+    """Returns the question for the user. Redirects errors only if the URL is known to belong to the app."""
     app = call.state.apps.get(given.get("client_id", ""))
     if app is None or not is_registered(app, given.get("redirect_uri", "")):
         sentence = "The app is unknown, or the address to go back to is not registered for it."
@@ -190,8 +189,8 @@ async def create_tokens(call: Call) -> Answer:
 
 
 def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
-    """Returns the parameters, and the app by its key and secret, or by its key alone, since PKCE
-    proves that it is the same one throughout.
+    """Returns the parameters, and the app by its key and secret, or by its key alone, because PKCE proves that it is
+    the same app throughout.
     """
     if call.received.content_type != FORM or not call.received.complete:
         raise TokenError("invalid_request", f"the body must be sent as {FORM}")

@@ -138,7 +138,7 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """Returns the string in each cell, empty without a value, and the indexes of cells with anything but one string."""
+    """Returns the string in each cell (empty if it has no value), and the indexes of cells that are not one string."""
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
         return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()

@@ -262,8 +262,8 @@ def partner_user_id_of_model(text: str) -> Normalized:
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
-    """Returns the string if it is a digest or empty. Raises Unusable for any other string, with the most specific
-    reason, and if only quotation marks were removed.
+    """Returns the digest in a string, or an empty string for an empty one. Raises Unusable for any other string, with
+    the most specific reason, and for an empty string if the value had only the `removed` characters.
     """
     if not text:
         if removed:
@@ -324,9 +324,9 @@ def normalizers(
     require_hashed: bool = False,
     of_models: bool = False,
 ) -> Normalizers:
-    """Returns a normaliser for every kind. Kinds that are not in `kinds` get a normaliser that rejects every value.
-    With `require_hashed`, only digests are accepted for hashed kinds. `of_models` is true if a program put the values
-    into models.
+    """Returns a normaliser for every kind. The normalisers of kinds that are not in `kinds` reject every value.
+    With `require_hashed`, only digests are accepted for hashed kinds. `of_models` is true if the values come from
+    models.
 
     Raises InvalidInput for an unknown `default_region` or `phone_format`.
     """
@@ -414,7 +414,7 @@ _OF_NO_REGION: Final = normalizers(IDENTIFIER_KINDS)
 
 
 def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
-    """Returns True for an identifier of this kind, False for other values, and None for a possible ordinary word."""
+    """Returns whether a string is an identifier of this kind; None if it may also be an ordinary word."""
     try:
         value, _ = _OF_NO_REGION[kind](text)
     except Unusable as unusable:

@@ -224,7 +224,7 @@ def _of_file(path: str | os.PathLike[str], which: str, files: Files) -> dict[str
         version = files.version_of(text)
         if (stamp := version.etag or version.changed_at) is None:
             raise InvalidInput(
-                f"{name_of(text)}: its server sends neither an ETag nor the time of its last change, so a journal could not "
+                f"{name_of(text)}: its server sends neither an ETag nor a Last-Modified time, so a journal could not "
                 "detect a different file: download it first, or run without a journal"
             )
         return {f"path{which}": name_of(text), f"size{which}": version.size or "unknown", f"version{which}": stamp}

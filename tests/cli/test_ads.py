@@ -176,7 +176,7 @@ async def test_a_value_is_cleared_by_the_name_of_its_option(ready: Shell) -> Non
         (("--bid", "1.5000001"), "--bid: an amount has at most six decimal places"),
         (("--frequency-cap", "3.7"), "Invalid value for --frequency-cap: must be a whole number"),
         (("--duration-in-days", "6.6"), "Invalid value for --duration-in-days: must be a whole number"),
-        (("--categories", ""), "--categories: name at least one, or empty the value with --clear categories"),
+        (("--categories", ""), "--categories: name at least one, or clear the value with --clear categories"),
         (("--categories", "IAB 1"), "--categories[0]: must not be empty"),
         (("--name", ""), "--name: must have at least 1"),
         (("--clear", "colour"), "--clear colour: it names an option of this command"),

@@ -45,7 +45,7 @@ KEY: Final = "key"
 
 
 def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool = False) -> int | None:
-    """Returns the position of the key column, or None. Raises InvalidInput if several match, or one is needed."""
+    """Returns the key column's position, or None. Raises InvalidInput if several match, or a needed one is missing."""
     if key is None:
         return None
     found = positions_of((str(key),), names)

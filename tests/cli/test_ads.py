@@ -286,7 +286,7 @@ async def test_a_position_of_something_else_is_wrong_usage_that_names_the_option
     for command in (("ads", "accounts"), ("posts", "by-user", emulator.seed["user_ids"][0])):
         done = await ready.run(*command, "--start", "1@1:elsewhere")
         assert (done.status, done.out) == (2, "")
-        assert done.err.startswith("socialapi: --start is not a position in what is asked for: GET /")
+        assert done.err.startswith("socialapi: --start is not a position in this list: GET /")
         assert "stopped after" not in done.err
 
 

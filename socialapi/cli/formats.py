@@ -402,7 +402,7 @@ class Parquet(Generic[T]):
 
     def __init__(self, kind: ListKind[T], destination: Destination) -> None:
         if destination.is_terminal:
-            raise InvalidInput("Parquet cannot be printed to a terminal: name a file with --output-file")
+            raise InvalidInput("Parquet needs a file: name one with --output-file")
         from socialapi.integrations.arrow import arrow_table, parquet_writer
 
         self._kind = kind

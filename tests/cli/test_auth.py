@@ -211,7 +211,7 @@ async def test_a_pin_is_waited_for_only_so_long(app: Shell, keyboard: Keyboard) 
 async def test_a_page_is_waited_for_only_so_long(app: Shell) -> None:
     done = await app.run("auth", "login", "--callback-port", "0", "--timeout-seconds", "0.05")
     assert done.status == 3
-    assert "nobody answered the page within 0.05 s" in done.err
+    assert "the sign-in was not completed within 0.05 s" in done.err
 
 
 @pytest.mark.parametrize(

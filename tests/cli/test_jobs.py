@@ -382,7 +382,7 @@ def test_a_job_whose_journal_is_gone_is_not_begun_anew_by_a_resume(
     assert (out, journal.exists(), len(service.requests)) == ("", False, requests)
     assert err == (
         f"socialapi: there is no journal {journal}, so the job {job_id} cannot be resumed; to start over, run its "
-        "command itself\n"
+        "command again\n"
     )
 
 

@@ -382,7 +382,7 @@ async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: She
         ),
         (
             "audience lint people.csv",
-            "risk of few matches: high (a rule of thumb: 0 of 7 rows have a usable identifier; whom the service knows is",
+            "risk of few matches: high (a rule of thumb: 0 of 7 rows have a usable identifier; the service was not asked",
         ),
         (
             "audience upload",
@@ -414,7 +414,7 @@ async def test_columns_is_the_width_if_it_is_set(emulator: Emulator) -> None:
 @pytest.mark.slow
 async def test_a_terminal_gets_no_parquet_and_no_signs_that_it_would_obey(emulator: Emulator) -> None:
     refused = await asyncio.to_thread(on_terminal, 80, "ads accounts --output parquet", emulator.environment)
-    assert refused == ["socialapi: Parquet cannot be printed to a terminal: name a file with --output-file"]
+    assert refused == ["socialapi: Parquet needs a file: name one with --output-file"]
     page = {"data": [{"id": "1", "text": "a\x1b[2Jb\x9b2Jc\u202ed\u2066\U000e0041"}], "meta": {"result_count": 1}}
     async with Server(then=answer(page)) as server:
         environment = {"SOCIALAPI_BASE_URL": server.url, "SOCIALAPI_BEARER_TOKEN": "b"}

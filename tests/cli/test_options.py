@@ -89,7 +89,7 @@ def test_what_is_no_part_of_a_date_is_told(name: str, code: str, printed: Printe
         assert app.run([*arguments[:2], "feed.csv", *arguments[3:], option, name]) == 2
         said = printed.readouterr().err
         assert f"Invalid value for {option}: {code} is not part of a date: use %Y, %y, %m, %d, " in said
-        assert "%% is a percent sign" in said
+        assert "%% for a percent sign" in said
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ ENCODINGS: Final = ("utf-8", "utf-16", "unknown-8bit")
 """The encodings that are recognised; XML declares its own."""
 FORMATS: Final = ("csv", "jsonl", "json", "xml", "parquet")
 Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
-"""What a backslash escapes: nothing, only quotation marks, or any character. In an `unquoted` file, a backslash escapes
-any character, and quotation marks are ordinary characters.
+"""The characters that a backslash escapes: none, only quotation marks, or all. In an `unquoted` file, it escapes all, and
+quotation marks are ordinary characters.
 """
 OPTIONS: Final[Mapping[str, Any]] = {
     "columns": None,
@@ -80,7 +80,7 @@ class FoundFiles:
 
 @attrs.frozen(kw_only=True)
 class FileLayout(FrozenRecord):
-    """How a file is read. `columns` maps the names of all columns to the fields that they are read as.
+    """The rules for reading a file. `columns` maps the names of all columns to the fields that they are read as.
 
     `repeated` are the names that several columns share. A CSV file whose `header_line` is None has no column names, and
     its columns are numbered. `rows` is the path to the array of a JSON document.

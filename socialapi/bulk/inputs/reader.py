@@ -80,7 +80,7 @@ class ArrowStream(Protocol):
 
 
 class TableForm(NamedTuple):
-    """How a CSV or TSV file names its columns.
+    """The options for finding the column names of a CSV or TSV file.
 
     Without a `header`, columns are numbered from 1. `header_line` is the number of the line with the names, if the
     caller gave it. If `guesses` is false, a file with other lines above its names is rejected. A `layout` replaces all
@@ -216,7 +216,7 @@ class Selection(Protocol[L_co]):
 
     @property
     def form(self) -> TableForm:
-        """How a table names its columns."""
+        """The options for finding the column names of a table."""
 
     @property
     def files(self) -> FoundFiles:

@@ -391,7 +391,7 @@ async def test_parquet_takes_an_etag_or_a_time_and_says_that_it_changed(server: 
     server.requests.clear()
     server.then = changing
     _, error = await read_until_error(path, InvalidInput)
-    assert "it has changed since the job looked at it" in str(error)
+    assert "it has changed since the job opened it" in str(error)
 
 
 async def test_an_encoding_that_is_not_read_is_named(server: Server) -> None:

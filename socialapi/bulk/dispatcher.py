@@ -149,7 +149,7 @@ class Dispatcher(Generic[B]):
             if self.failure is None and (self._next is not room or await self._admitted(room)):
                 await self._settle(batch)
                 failed = False
-        except Exception as problem:  # noqa: BLE001  # nobody awaits the task: the job raises this at its end
+        except Exception as problem:  # noqa: BLE001  # no code awaits the task: the job raises this at its end
             self.stop(problem)
         finally:
             self._close(batch, failed=failed)

@@ -232,7 +232,7 @@ C = TypeVar("C", bound=Sized)
 JUDGED_FROM_ROWS: Final = 10_000
 """The share of rejected rows is checked once this many rows are read, or else at the end."""
 OURS: Final = (InvalidInput, ConfigurationError)
-"""The errors that stop a job when one of its files cannot be written any more."""
+"""The errors that stop a job when one of its files can no longer be written."""
 
 
 @attrs.frozen(kw_only=True)

@@ -60,7 +60,7 @@ async def demo(
 
 
 async def _show_audience(client: Client, folder: Path, rows: int, settings: Mapping[str, str]) -> bool:
-    """Uploads a dirty export despite faults, prints the result, and returns whether the emulator has the right members."""
+    """Uploads a dirty export despite faults, and prints the result. Returns whether the final members are correct."""
     path = folder / "crm.csv"
     output.print_line(f"Writing a CRM export of {rows:,} rows …")
     expected = write_crm_export(path, rows)

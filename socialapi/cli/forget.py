@@ -1,4 +1,4 @@
-"""`socialapi jobs forget`: deletes what a job has left on this machine."""
+"""`socialapi jobs forget`: deletes the files of a job on this machine."""
 
 import shlex
 import sys

@@ -26,8 +26,8 @@ ENCODINGS: Final = ("utf-8", "utf-16", "unknown-8bit")
 """The encodings that are recognised; XML declares its own."""
 FORMATS: Final = ("csv", "jsonl", "json", "xml", "parquet")
 Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
-"""The characters that a backslash escapes: none, only quotation marks, or all. In an `unquoted` file, it escapes all, and
-quotation marks are ordinary characters.
+"""The characters that a backslash escapes: none, only quotation marks, or all. In an `unquoted` file, it escapes all,
+and quotation marks are ordinary characters.
 """
 OPTIONS: Final[Mapping[str, Any]] = {
     "columns": None,

@@ -127,7 +127,7 @@ _PHONES: Final = tuple(
     for number in (f"1{digit * 10}", *(digit * length for length in range(7, 16)))
     for sign in ("", "+")
 )
-"""Phone numbers of one repeated digit, which people type to hide their own, also as written in the US."""
+"""Phone numbers of one repeated digit, plain and in US format. People type them to hide their own number."""
 _ADDRESSES: Final = (
     f"{name}@{domain}.{top}"
     for name in (*_OFTEN, "test", "unknown", "undefined", "noemail", "no-email", "nomail")

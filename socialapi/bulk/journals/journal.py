@@ -23,7 +23,7 @@ DIFFERENCES_SHOWN: Final = 8
 
 Setting = str | int | float | bool | None
 State = Literal["finished", "stopped", "interrupted"]
-"""How a run ended: every row was settled, an error stopped it, or it was cancelled."""
+"""The end of a run: every row was settled (finished), an error stopped it, or it was cancelled (interrupted)."""
 
 
 @attrs.frozen(kw_only=True)

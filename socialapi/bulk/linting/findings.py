@@ -68,7 +68,7 @@ WELL_KNOWN: Final = frozenset(_DIGESTS | _PHONE_DIGESTS)
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns whether a digest is that of a well-known value (hashed once or twice), or None for other digests."""
+    """Returns the kind of a well-known digest (nothing, a placeholder, or hashed twice), or None for other digests."""
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
 

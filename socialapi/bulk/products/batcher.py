@@ -93,7 +93,7 @@ class ProductBatcher:
             self._held_groups[row.group] += 1
 
     async def _release(self) -> None:
-        """Puts the held products that no longer have to wait into batches, in order; keeps holding the others."""
+        """Puts the held products that no longer have to wait into batches, in order."""
         self._freed.clear()
         held, self._held = self._held, []
         self._held_ids.clear()

@@ -296,7 +296,7 @@ def _refusal(problem: CycloptsError, words: Sequence[str]) -> str:
     match problem:
         case ValidationError() if isinstance(problem.__cause__, InvalidInput):
             text = problem.exception_message
-            if unknown := re.match("there is no option ([^;]+)", text):  # among files, of which one is named `-`
+            if unknown := re.match("there is no option ([^;]+)", text):  # among files, one of which is `-`
                 from socialapi.models.spelling import near_name
 
                 options = (each for argument in apps[-1].assemble_argument_collection() for each in argument.names)

@@ -97,7 +97,7 @@ def sentence(problem: BaseException) -> str:
         says = in_options(problem.message) if isinstance(problem, BulkError) else problem
         return printable(f"{says}{hint}")  # the service's text could move the cursor or add a line
     says = _FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem))
-    return in_options(says, calls_only=isinstance(problem, InvalidInput))  # which names files and columns
+    return in_options(says, calls_only=isinstance(problem, InvalidInput))  # an InvalidInput names files and columns
 
 
 def in_options(text: str, *, calls_only: bool = False) -> str:

@@ -49,7 +49,7 @@ _DONE: Final = (
 
 
 class Loopback:
-    """A listener on 127.0.0.1 (port 0: a free port) while the block runs. Ignores all other connections."""
+    """A listener on 127.0.0.1 (port 0: a free port) while the block runs. Ignores errors of other connections."""
 
     def __init__(self, port: int) -> None:
         self._port = port

@@ -201,7 +201,7 @@ def _is_outcomes(path: str | os.PathLike[str]) -> bool:
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
-    """Returns the options of the caller for a job, which waits and retries by the rules for jobs."""
+    """Returns the caller's options with the waits and retries of jobs."""
     policy = RetryPolicy(
         max_attempts=MIN_ATTEMPTS,
         max_wait_seconds=config.bulk_max_wait_seconds,

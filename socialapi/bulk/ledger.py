@@ -1,4 +1,4 @@
-"""The ledger of rows: which rows have their outcome, and the keys of the rows that do not.
+"""The ledger of rows: the rows with an outcome, and the keys of the rows without one.
 
 Only jobs with an outcomes file or a callback for settled rows have a ledger.
 """

@@ -166,7 +166,7 @@ def _plain_lines(first: int, mask: bytearray, keys: Iterable[str] | None, form: 
 
 @functools.cache
 def _endings(between: str) -> Sequence[str]:
-    """Returns the last three digits of the numbers of a thousand, each with the text after it."""
+    """Returns the last three digits of a row number, from 000 to 999, each with the string that follows it."""
     return [f"{number:03}{between}" for number in range(1_000)]
 
 

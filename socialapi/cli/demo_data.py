@@ -54,7 +54,7 @@ class ExpectedOutcome:
 
 
 def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_500) -> ExpectedOutcome:
-    """Writes an export of `rows` rows (UTF-8 with BOM, CRLF), the same for a seed. Returns the expected outcome."""
+    """Writes an export of `rows` rows (UTF-8 with BOM, CRLF) from a seed. Returns the expected outcome."""
     export = _Export(seed)
     with Path(path).open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, lineterminator="\r\n")

@@ -35,7 +35,7 @@ READER_LEFT: Final = 141
 _FOR_PROGRAMS: Final = re.compile(r"([Pp])ass \S+ or set\b")
 """Matches advice in a message that does not apply to a shell."""
 OPTIONS: Final[dict[str, str]] = {}
-"""The options and arguments of the command that runs, by the names of their parameters."""
+"""The options and arguments of the running command, by the names of their parameters."""
 _ALIASES: Final[Mapping[str, str]] = {
     "columns": "column",
     "constants": "set_",

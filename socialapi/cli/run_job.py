@@ -161,7 +161,7 @@ def _show_warnings(report: UploadReport) -> None:
 
 
 def _show_group(group: IssueGroup, how: str, what: str) -> None:
-    """Prints a reason with its row, or with the number of its rows and the first of them."""
+    """Prints a reason with its row, or with the number of its rows and the first few."""
     rows = [f"row {each.row}{_who(each)}" if each.row else f"product {each.product_id}" for each in group.first]
     if group.count == 1:
         output.print_text(f"{rows[0]}{how}{what}")

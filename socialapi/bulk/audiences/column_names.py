@@ -143,7 +143,7 @@ _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that Unicode normalisation does not decompose, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
 _MAX_DIGITS: Final = 3
-"""The most digits in a column name. A label with more digits may be followed by a phone number."""
+"""The most digits in a column name. A name with more digits may be a label with a phone number."""
 _BETWEEN_NAMES: Final = re.compile("[/()]")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 _MOST_WORDS: Final = 4
@@ -232,5 +232,5 @@ def _words_around(kind: str) -> tuple[frozenset[str], frozenset[str]]:
 
 @functools.cache
 def _may_have_words() -> re.Pattern[str]:
-    """Returns a pattern for names of the kinds that may have other words around their names."""
+    """Returns a pattern for the names (of kinds in `AFTER`) that may have other words around them."""
     return re.compile("|".join(folded(name) for kind in BEFORE for name in NAMES[kind]))

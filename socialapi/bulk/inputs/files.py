@@ -666,7 +666,7 @@ class FilesReader(_FileReader[L]):
         return self._names[at], number - self._starts[at] + 1
 
     def find(self) -> Sequence[str]:
-        """Asks stores which addresses match the patterns, and returns the paths of all files."""
+        """Asks object stores for the addresses that match the patterns, and returns the paths of all files."""
         self.paths = [
             found
             for path in self.paths

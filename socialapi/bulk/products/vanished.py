@@ -191,7 +191,7 @@ class VanishedProducts:
 
 
 def _concerns_all(problem: ApiError) -> bool:
-    """Returns whether the service would probably refuse all other requests, too."""
+    """Returns whether the service would probably refuse every other request as well."""
     if isinstance(problem, _SERVICE_REFUSES) or not problem.is_lasting:
         return True
     return not (400 <= problem.status < 500 or problem.errors or problem.problems)

@@ -208,7 +208,7 @@ class JobStatus:
         return shlex.join(["socialapi", *self.arguments]) if self.arguments else None
 
     def has_left(self, rejects: Path) -> bool:
-        """Returns whether a rejects file is unchanged since the last run. A killed run wrote nothing after its journal."""
+        """Returns whether a rejects file is unchanged since the last run. A killed run writes nothing after its journal."""
         if stamp := self.view.texts.get(_REJECTS):
             return stamp_of(rejects) == stamp
         written_at = (each.stat().st_mtime for each in (self.path, Path(f"{self.path}-wal")) if each.is_file())

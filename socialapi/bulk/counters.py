@@ -1,4 +1,4 @@
-"""The counters of a running job, and the report made from them."""
+"""The counters of a running job, and its report."""
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -90,9 +90,9 @@ class RowCounters:
     rejects: list[RowIssue] = attrs.field(factory=list)
     warning_details: list[RowIssue] = attrs.field(factory=list)
     read_columns: Callable[[], Mapping[str, str]] = dict
-    """Returns the columns known so far that are read, and the field of each."""
+    """Returns the columns that are read, as far as they are known, and the field of each."""
     ignored_columns: Callable[[], Sequence[str]] = tuple
-    """Returns the columns known so far that are ignored."""
+    """Returns the columns that are ignored, as far as they are known."""
     notes: Callable[[], Sequence[RowIssue]] = tuple
     """Returns the warnings about the entire input and about entire columns."""
     grouped: IssueGroups = attrs.field(factory=IssueGroups)
@@ -120,11 +120,11 @@ class RowCounters:
         return FILE_COLUMNS if self.file_row_of(1) is not None else ()
 
     def outcomes(self) -> Mapping[str, int]:
-        """Returns how many rows have had each outcome so far."""
+        """Returns the number of rows with each outcome so far."""
         return {name: getattr(self, name) for name in self.OUTCOMES}
 
     def accept(self, numbers: Sequence[int], outcome: str = "accepted") -> None:
-        """Counts pending rows as accepted with this outcome. If it is empty, the caller records the outcome later."""
+        """Counts pending rows as accepted with this outcome. If the outcome is empty, the caller records it later."""
         self._settle(numbers, outcome)
         self.pending -= len(numbers)
         self.accepted += len(numbers)

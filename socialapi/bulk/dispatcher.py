@@ -12,7 +12,7 @@ LATENCY_GUESS_SECONDS: Final = 0.2
 LATENCY_WEIGHT: Final = 0.1
 HEADROOM: Final = 1.25
 LEAST: Final = 4
-"""With fewer requests in flight, the connection would be idle between fast replies."""
+"""The smallest limit. With fewer requests in flight, the connection would be idle between fast responses."""
 UNPACED_TARGET: Final = 8
 
 
@@ -32,7 +32,7 @@ class Concurrency:
         self._halved_at = -math.inf
 
     def limit(self, requests_per_second: float | None) -> int:
-        """Returns how many requests may be in flight at this rate limit; None means that there is no rate limit."""
+        """Returns the number of requests that may be in flight at this rate limit, or without one if it is None."""
         if self._fixed is not None:
             return self._fixed
         target = UNPACED_TARGET
@@ -98,7 +98,7 @@ class Dispatcher(Generic[B]):
         self._on_settled = on_settled
         self._live: dict[asyncio.Task[None], Room] = {}
         self._next: Room | None = None
-        """The room that the last submitted batch is waiting for; None once it has it."""
+        """The room for which the last submitted batch is waiting; None if no batch is waiting."""
         self._freed = asyncio.Event()
         self._outside: asyncio.Timeout | None = None
         self._is_cancelling = False
@@ -149,7 +149,7 @@ class Dispatcher(Generic[B]):
             if self.failure is None and (self._next is not room or await self._admitted(room)):
                 await self._settle(batch)
                 failed = False
-        except Exception as problem:  # noqa: BLE001  # nobody awaits the task: the job raises this at its end
+        except Exception as problem:  # noqa: BLE001  # no code awaits the task: the job raises this at its end
             self.stop(problem)
         finally:
             self._close(batch, failed=failed)
@@ -189,7 +189,7 @@ class Dispatcher(Generic[B]):
 
         Call it only while there is no failure, and for one awaitable at a time.
         """
-        # A timeout without a deadline needs no extra task, and this runs for every block that is read.
+        # Runs for every block that is read. Unlike a task, a timeout without a deadline costs almost nothing.
         self._outside = asyncio.timeout(None)
         try:
             async with self._outside:

@@ -52,7 +52,7 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
             raise ConfigurationError(f"{whole} is not a {kind}")
         if kind == "rejects file":
             remove_file(whole)
-            if RejectsFile.is_like(part := part_of(path)):  # left by a job that was killed
+            if RejectsFile.is_like(part := part_of(path)):  # the file of a job that was killed
                 remove_file(part)
             return True
         if _is_open(whole):

@@ -51,7 +51,7 @@ FILES: Final = {
     "rejects": "the rejects file",
     "layout": "the layout",
 }
-"""The options that name files of a job, and what messages call them. Of two for one file, the first has the error."""
+"""The options that name a job's files, with their nouns for messages. If two name one file, the first is invalid."""
 
 
 @attrs.frozen(kw_only=True)
@@ -71,11 +71,11 @@ class JobOptions(FrozenRecord):
     max_reject_share: float | None = None
     """The largest share of the rows read that may be rejected."""
     allow_empty: bool = True
-    """Whether an input without rows gives an empty report; if not, it raises InvalidInput."""
+    """Whether an input without rows gives an empty report. Otherwise, the job raises InvalidInput."""
     header: bool = True
     header_line: int | None = None
     flush_after_seconds: float | Unset | None = UNSET
-    """How long a row waits for further rows before it is sent; None for no limit."""
+    """The longest time that a row waits for further rows before it is sent; None for no limit."""
     layout: str | os.PathLike[str] | FileLayout | None = None
     """The path of a layout file; once the job runs, the layout that was read from it."""
 
@@ -86,12 +86,12 @@ class JobOptions(FrozenRecord):
 
     @property
     def is_packed(self) -> bool:
-        """Whether requests hold so many users that a few fill the usual room for what is in flight."""
+        """Whether requests hold so many users that a few requests fill the usual in-flight budget."""
         return False
 
     @property
     def form(self) -> TableForm:
-        """How the names of the columns are found in a CSV or TSV file. A job that deletes does not guess."""
+        """The options for finding the column names of a CSV or TSV file. A job that deletes does not guess."""
         return TableForm.of(
             header=self.header,
             header_line=self.header_line,
@@ -101,7 +101,7 @@ class JobOptions(FrozenRecord):
 
     @property
     def form_settings(self) -> Mapping[str, Setting]:
-        """The header options for a journal; empty for the defaults, because earlier versions did not record them."""
+        """The header options for a journal. Defaults are omitted, because earlier versions did not record them."""
         is_default = self.header and self.header_line is None
         return {} if is_default else {"header": self.header, "header_line": self.header_line}
 
@@ -133,7 +133,7 @@ class JobOptions(FrozenRecord):
 
     @property
     def files(self) -> Mapping[str, str | os.PathLike[str]]:
-        """The paths of the files of the job, by the option that each is given with."""
+        """The paths of the job's files, by the name of their option."""
         paths = {name: self.journal_path if name == "journal" else getattr(self, name, None) for name in FILES}
         return {name: path for name, path in paths.items() if isinstance(path, str | os.PathLike)}
 
@@ -195,13 +195,13 @@ def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterato
 
 
 def _is_outcomes(path: str | os.PathLike[str]) -> bool:
-    """Returns whether the ending of the path decides a format, or the path is a device or pipe, which gets CSV."""
+    """Returns whether the path has the ending of a supported format, or is a device or pipe, which gets CSV."""
     is_device = Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
     return is_device or ending_of(path) in ENDINGS
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
-    """Returns the options of the caller for a job, which waits and retries by the rules for jobs."""
+    """Returns the caller's options with the waits and retries of jobs."""
     policy = RetryPolicy(
         max_attempts=MIN_ATTEMPTS,
         max_wait_seconds=config.bulk_max_wait_seconds,
@@ -230,14 +230,14 @@ P = TypeVar("P", bound=UploadReport)
 C = TypeVar("C", bound=Sized)
 
 JUDGED_FROM_ROWS: Final = 10_000
-"""The number of rows read before the share of rejected rows is checked; with fewer rows it is checked at the end."""
+"""The share of rejected rows is checked once this many rows are read, or else at the end."""
 OURS: Final = (InvalidInput, ConfigurationError)
-"""The errors that stop a job when one of its files cannot be written any more."""
+"""The errors that stop a job when one of its files can no longer be written."""
 
 
 @attrs.frozen(kw_only=True)
 class JobDescription(FrozenRecord):
-    """The names of a job, the data that identifies it, and how its share of rejected rows is checked."""
+    """The names of a job, the properties that identify it, and the rules for its share of rejected rows."""
 
     noun: str = "upload"
     """The name of the job in messages."""
@@ -247,17 +247,17 @@ class JobDescription(FrozenRecord):
     """The name of the job in spans and metrics."""
     target: Target[Any]
     source: object = attrs.field(repr=False)
-    """The input as it was given."""
+    """The input, as the caller passed it."""
     settings: Mapping[str, Setting] = {}
     """Everything that changes what is sent, for the journal. It contains no personal values."""
     judges_whole_input: bool = False
     """Whether the share of rejected rows is checked only once all rows are read."""
     part_of: UploadReport | None = None
-    """The counts of the larger job that contains this one, of which the share of rejected rows is computed."""
+    """The counts of the larger job that contains this one. The share of rejected rows is computed from them."""
     keeps_files_open: bool = False
     """Whether the caller closes the rejects file and the ledger, because more rows are settled after this job."""
     refuses_key: Callable[[str], bool] | None = None
-    """Returns whether a key must not be written to a file; None if every key may be."""
+    """Returns whether a key must not be written to a file. None if every key may be written."""
 
 
 class Stage(Protocol[C, B, P]):
@@ -299,7 +299,7 @@ def prepare_input(session: Session, reader: Reader[Any], description: JobDescrip
 
     Raises InvalidInput if the journal would overwrite the input, or if `flush_after_seconds` is
     given for an input that does not support it. Raises ConfigurationError if the host or the
-    credentials are missing, so that the user hears of it before any batch is read.
+    credentials are missing, so that the user sees the error before any row is read.
     """
     if options.flush_after_seconds and reader.why_not_flushed is not None:
         raise invalid("flush_after_seconds", f"is for async iterables: {reader.why_not_flushed}")
@@ -373,7 +373,7 @@ class JobRun(Generic[C, B, P]):
         self._reading = TimedReading(reader, self.dispatcher, session.clock, seconds)
         self._counted: Mapping[str, int] = {}
         """The number of rows already reported to the telemetry, by outcome."""
-        # Skipped in a dry run, which gives most rows no outcome.
+        # A dry run reports no rows to the telemetry, because it gives most rows no outcome.
         telemetry = () if session.telemetry is None or options.dry_run else (self._count_rows,)
         self._reporting: Sequence[Callable[[], None]] = (
             *telemetry,
@@ -475,7 +475,7 @@ class JobRun(Generic[C, B, P]):
 
     @property
     def _is_continued(self) -> bool:
-        """Whether the next run begins after the rows that this run settles, which no journal has."""
+        """Whether the next run continues after the rows of this run, as a consumer that commits offsets does."""
         source, options = self._description.source, self._options
         is_read_once = isinstance(source, AsyncIterable | Iterator) and not self._description.keeps_files_open
         return is_read_once and options.on_settled is not None and options.journal is None
@@ -505,7 +505,7 @@ class JobRun(Generic[C, B, P]):
                     # An input, such as a pipe, may send nothing for a long time, and the job must
                     # still be able to stop.
                     block = await self.dispatcher.unless_stopped(self._reading.read_block())
-                except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
+                except Exception as problem:  # noqa: BLE001  # any error of a user's iterable ends the reading
                     self.broken_input = problem
                     return
                 if block is None and not self._reading.is_due:
@@ -521,23 +521,23 @@ class JobRun(Generic[C, B, P]):
                 except OURS as problem:
                     self.dispatcher.stop(problem)
                 self._look_again()
-                await yield_to_others()  # an iterable is read without ever waiting, and others go on
+                await yield_to_others()  # reading a plain iterable never waits, so other tasks would not run
         finally:
             try:
                 await self._reading.aclose()
-            except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
+            except Exception as problem:  # noqa: BLE001  # closing a user's generator may also fail
                 self.broken_input = self.broken_input or problem
 
     async def _take(self, block: C | None) -> None:
-        """Has the stage take a block, if there is one, and send what has come, if that is due."""
+        """Passes a block to the stage, if there is one, and sends the waiting rows if they are due."""
         read = self._counters.read
         if block is not None:
             if self._counters.ledger is not None:
                 self._counters.warn(self._counters.ledger.enter(cast("Block[Any]", block)))
             self._counters.take_in(len(block))
             if not read:
-                self.show()  # the columns are known now, and nothing was sent yet
-            await yield_to_others()  # others were read to at the same time
+                self.show()  # shows how columns are read, before anything is sent
+            await yield_to_others()  # the reading threads of other jobs may have finished at the same time
             await self._stage.take(block)
         if self._reading.is_due:
             await self._stage.flush()
@@ -614,7 +614,7 @@ class JobRun(Generic[C, B, P]):
 
     async def _close(self, state: State) -> None:
         """Closes the rejects file, the ledger, the stage and the journal, and records in the
-        journal how the run ended. If a file cannot be written, the job still fails with that error.
+        journal how the run ended. Raises the error if a file cannot be written.
         """
         try:
             if self._settled_calls is not None:

@@ -1,4 +1,4 @@
-"""The ledger of rows: which rows have their outcome, and the keys of the rows that do not.
+"""The ledger of rows: the rows with an outcome, and the keys of the rows without one.
 
 Only jobs with an outcomes file or a callback for settled rows have a ledger.
 """
@@ -23,7 +23,7 @@ from socialapi.reports import EMPTY_KEY, RowIssue
 
 MAX_KEY_LENGTH: Final = 256
 PAGES_IN_MEMORY: Final = 400
-"""How many pages keep their keys in memory; the keys of further pages go to a temporary file."""
+"""The number of pages whose keys are in memory. The keys of further pages go to a temporary file."""
 
 Place = Callable[[int], tuple[str, int] | None]
 
@@ -42,7 +42,7 @@ class _Page:
 
 
 class Ledger:
-    """A record of all rows read, which writes a line to the outcomes file once a row has its outcome."""
+    """A record of all rows that were read. It writes a line to the outcomes file once a row has its outcome."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Ledger:
     def enter(self, block: Block[Any]) -> list[RowIssue]:
         """Records the rows of a block, and returns a warning for each empty key.
 
-        Raises InvalidInput for a key that cannot be written, and if the disk is full.
+        Raises InvalidInput if a key cannot be written or the disk is full.
         """
         warnings, keys = list[RowIssue](), None if self._key is None else self._keys_of(block)
         if keys is not None and not all(keys):
@@ -115,7 +115,7 @@ class Ledger:
             start = stop
 
     def settled_rows(self) -> int:
-        """Returns the largest n such that the rows 1 to n have their outcomes, and the journal has them too."""
+        """Returns the largest n such that the outcomes of the rows 1 to n are known and in the journal."""
         while self._first_page not in self._pages and self._first_page < self._rows // ROWS_PER_BLOCK:
             self._first_page += 1
         page, found = self._pages.get(self._first_page), self._first_page * ROWS_PER_BLOCK
@@ -194,7 +194,7 @@ class Ledger:
 
 
 def key_text(cell: Any) -> str:
-    """Returns a key as text; empty if the cell has no value. Raises NoDigits if the value cannot be
+    """Returns a key as a string, which is empty if the cell has no value. Raises NoDigits if the value cannot be
     written as a key.
     """
     if isinstance(cell, str):
@@ -211,7 +211,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _sound(text: str) -> str:
-    """Returns the text with a question mark in place of each character that UTF-8 cannot encode."""
+    """Returns the string with a question mark in place of each character that UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -22,7 +22,7 @@ END_OF_PARQUET: Final = 8_192
 """The number of bytes at the end of a Parquet file that name the columns of its last row group."""
 _CSV: Final = (("", ","), ",%s,\r\n")
 _JSON: Final = (('{"row":', ',"key":"'), '","outcome":"%s","reason":""}\n')
-"""What is before the number of a line without a reason and between number and key, and after the key."""
+"""The fixed parts of a line without a reason: before the row number, before the key, and after the key."""
 Columns = Sequence[Iterable[Any]]
 """Row numbers, keys, outcomes and reasons; if the input has several files, also file names and row
 numbers in the file.
@@ -40,7 +40,7 @@ class OutcomesFile(OutputFile):
     def __init__(
         self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), keeps_earlier: bool = False
     ) -> None:
-        """Opens the file as `OutputFile` does. Raises InvalidInput also if the library for Parquet is missing."""
+        """Opens the file as `OutputFile` does. Also raises InvalidInput if the library for Parquet is missing."""
         ending = ending_of(path)
         if ending == ".parquet":
             _pyarrow()
@@ -131,7 +131,7 @@ def mask_of(numbers: Sequence[int]) -> bytearray:
     """Returns a byte for each number from the first to the last: 1 if it is among the ascending numbers, else 0."""
     first, parts = numbers[0], [numbers]
     mask = bytearray(numbers[-1] + 1 - first)
-    while parts:  # most numbers are in long gapless ranges, which are found faster than each number is visited
+    while parts:  # most numbers are in long gapless ranges, and finding these is faster than visiting each number
         some = parts.pop()
         size, at = len(some), some[0] - first
         if some[-1] - some[0] == size - 1:
@@ -166,7 +166,7 @@ def _plain_lines(first: int, mask: bytearray, keys: Iterable[str] | None, form: 
 
 @functools.cache
 def _endings(between: str) -> Sequence[str]:
-    """Returns the last three digits of the numbers of a thousand, each with the text after it."""
+    """Returns the last three digits of a row number, from 000 to 999, each with the string that follows it."""
     return [f"{number:03}{between}" for number in range(1_000)]
 
 
@@ -197,7 +197,7 @@ class _ParquetLines:
         self._writer: Any = None
 
     def add(self, columns: Columns, names: Sequence[str]) -> None:
-        """Adds lines, and writes a row group whenever enough lines are there."""
+        """Adds lines, and writes a row group whenever there are enough lines."""
         self._columns = self._columns or [[] for _ in names]
         for gathered, more in zip(self._columns, columns, strict=True):
             gathered.extend(more)

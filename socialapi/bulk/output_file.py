@@ -21,8 +21,9 @@ class OutputFile:
     `close`.
 
     Until then, an earlier file of that name is kept. It is kept for good if `begin` is never called
-    or the disk is full. Devices and pipes are written directly, and no link is followed. A lock keeps
-    other jobs away until `close`. Text that is not UTF-8 is written as the bytes that were read.
+    or the disk is full. Devices and pipes are written directly, and no link is followed. Until
+    `close`, a lock prevents other jobs from using the file. Text that is not UTF-8 is written as the
+    bytes that were read.
     """
 
     noun: ClassVar[str]
@@ -32,9 +33,9 @@ class OutputFile:
     def __init__(
         self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), keeps_earlier: bool = False
     ) -> None:
-        """Opens the file, and keeps an earlier one until `close`, or for good, under another name, if it `keeps_earlier`.
+        """Opens the file. Keeps an earlier file until `close` or, with `keeps_earlier`, for good under another name.
 
-        Raises InvalidInput if it is unusable, an input or in use.
+        Raises InvalidInput if the file is unusable, an input of the job, or in use.
         """
         self.path: Path = Path(path)
         names = (self.path, part_of(self.path))
@@ -67,7 +68,7 @@ class OutputFile:
             kept = next(name for name in names if not os.path.lexists(name))
             earlier.rename(kept)
             LOGGER.warning("the %s of an earlier run is kept as %s", self.noun, kept)
-        if os.path.lexists(self._part):  # left by a job that was killed
+        if os.path.lexists(self._part):  # the file of a job that was killed
             if not self.is_like(self._part):
                 raise OSError(0, f"{self._part} holds something else")
             self._part.unlink()
@@ -111,7 +112,7 @@ class OutputFile:
         self._file.close()
 
     def close(self) -> None:
-        """Completes the file, and renames it if `begin` was called. Idempotent. Raises InvalidInput for a full disk."""
+        """Completes the file, and renames it if `begin` was called. Idempotent. Raises InvalidInput on a full disk."""
         if self._is_closed:
             return
         self._is_closed, was_incomplete = True, self.is_incomplete
@@ -156,7 +157,7 @@ def same_file(one: object, other: object) -> bool:
 
 
 def _head_of(path: str | os.PathLike[str], heads: Sequence[bytes]) -> bytes | None:
-    """Returns the one of `heads` that the file begins with, or its first bytes; None if it cannot be read."""
+    """Returns the element of `heads` with which the file begins, or its first bytes; None if it cannot be read."""
     try:
         if not Path(path).is_file():
             return None

@@ -105,8 +105,8 @@ class ReadingPace:
 LINE_EVERY_SECONDS: Final = 10.0
 LATER_LINE_EVERY_SECONDS: Final = 30.0
 CELL_EVERY_SECONDS: Final = 0.5
-"""The intervals at which a line is printed without a terminal (in the first half minute, and later),
-and at which the line in a notebook is updated.
+"""The intervals of the display: between printed lines in the first half minute and later, if there is no terminal, and
+between updates of the line in a notebook.
 """
 LEAST_BAR: Final = 8
 MOST_BAR: Final = 60
@@ -117,8 +117,8 @@ CELL_COLUMNS: Final = 100
 class ProgressDisplay:
     """Shows the progress of a job; pass it as `on_progress`. `last` is the last progress received.
 
-    A terminal shows a bar, a notebook one line that is updated, and any other output a new line now
-    and then. If `stays` is true, the last state remains visible.
+    A terminal shows a bar. A notebook shows one line, which is updated. Any other output gets a new
+    line from time to time. If `stays` is true, the last state remains visible.
     """
 
     def __init__(self, title: str, *, is_quiet: bool = False, stays: bool = False) -> None:
@@ -181,7 +181,7 @@ class ProgressDisplay:
             self._show_columns(progress.report)
 
     def _show_columns(self, report: UploadReport) -> None:
-        """Prints how new columns are read, unless every name says so already."""
+        """Prints how new columns are read, unless each has the name of its field."""
         new = {name: read_as for name, read_as in report.columns.items() if name not in self._columns_shown}
         called = {name: re.sub("[ .-]", "_", name.strip().lower()) for name in new}
         if not report.read:
@@ -253,7 +253,7 @@ class ProgressDisplay:
         return min(1.0, self.last.rows_done / self.last.rows_total)
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        """Yields the line for a terminal. If it is too long, shortens numbers, then puts the name above it."""
+        """Yields the line for a terminal. If it is too long, shortens the numbers, and then puts the name above it."""
         from rich.cells import cell_len
         from rich.progress_bar import ProgressBar
         from rich.table import Table

@@ -48,7 +48,7 @@ class RejectsFile(OutputFile):
 
 
 def _writable(value: object) -> object:
-    """Makes a value writable: lone surrogates become bytes that are not valid UTF-8."""
+    """Returns a value that can be written. Lone surrogates become bytes that are not valid UTF-8."""
     if not isinstance(value, str) or not any("\ud800" <= letter <= "\udfff" for letter in value):
         return value
     try:

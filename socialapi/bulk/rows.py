@@ -13,7 +13,7 @@ from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind, Operati
 
 @attrs.frozen
 class Action:
-    """An operation on a row's identifiers, with the values sent. Times are ISO 8601 strings in UTC, or None."""
+    """An operation on a row's identifiers, and its times as ISO 8601 strings in UTC, or None, as they are sent."""
 
     operation_type: OperationType
     effective_at: str | None = None
@@ -60,7 +60,7 @@ Identifier = tuple[IdentifierKind, str]
 """The kind and the normalized value, in the form that is sent."""
 Values = Digests | Texts
 Column = tuple[IdentifierKind, Values]
-"""A kind, and the normalized value of each row: empty if the row has no value, None while it is undecided."""
+"""A kind, and the normalized value of each row: an empty string for no value, and None for an undecided value."""
 
 _as_json: Final = json.JSONEncoder(ensure_ascii=True).encode
 

@@ -1,4 +1,4 @@
-"""Reports to a program up to which row all rows have their outcomes."""
+"""Calls the user's function with the number of the row up to which all rows have their outcomes."""
 
 import asyncio
 import inspect
@@ -13,7 +13,7 @@ _NOTE: Final = "raised by on_settled"
 
 
 def explained(problem: BaseException | None) -> str:
-    """Returns the message of an error, or only its class if the message may be data, and whether `on_settled` raised it."""
+    """Returns the message of an error, or its class if the message may be data, and notes if `on_settled` raised it."""
     says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
     return f"{says}, {_NOTE}" if _NOTE in getattr(problem, "__notes__", ()) else says
 
@@ -35,7 +35,7 @@ class SettledCalls:
         self._task: asyncio.Task[None] | None = None
 
     def look(self) -> None:
-        """Starts a call if more rows have their outcomes. A call that is already running is followed by another."""
+        """Starts a call if more rows have their outcomes, or makes it follow the call that is running."""
         if self._task is None and not self._has_failed and self._ledger.settled_rows() > self._told:
             self._task = asyncio.create_task(self._run(), name="socialapi on_settled")
 
@@ -56,7 +56,7 @@ class SettledCalls:
                 except Exception as problem:
                     problem.add_note(_NOTE)
                     raise
-        except Exception as problem:  # noqa: BLE001  # whatever the function raises stops the job
+        except Exception as problem:  # noqa: BLE001  # any error of the function stops the job
             self._has_failed = True
             self._stop(problem)
         finally:

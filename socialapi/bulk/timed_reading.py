@@ -16,7 +16,7 @@ class TimedReading(Generic[C]):
 
     A row waits in the reader until its block is complete, and then in the open batch of the stage. Once the first row
     has waited for `seconds` and another request may start, the reader returns the rows that it has collected. Until
-    then, more rows can join. Without `seconds`, there is no limit.
+    then, it collects more. If `seconds` is None, there is no limit.
     """
 
     def __init__(self, reader: Reader[C], dispatcher: Dispatcher[Any], clock: Clock, seconds: float | None) -> None:
@@ -29,10 +29,10 @@ class TimedReading(Generic[C]):
         """Set while the job waits for a block and some rows are waiting to be sent."""
         self._watching: asyncio.Task[None] | None = None
         self._in_reader: float | None = None
-        """When the first row that is waiting in the reader arrived."""
+        """The time when the first row that waits in the reader arrived."""
         self._in_block: float | None = None
         self._in_batch: float | None = None
-        """When the first row of the open batch arrived, or an earlier time."""
+        """The time when the first row of the open batch arrived, or an earlier time."""
         self._fell_due = False
         self.is_due: bool = False
         if seconds is not None:
@@ -58,7 +58,7 @@ class TimedReading(Generic[C]):
         return block
 
     def took(self, first_number: int, first_waiting: int | None) -> None:
-        """Notes the first row of a block that the stage took, and the first in its open batch, or None."""
+        """Records the first row of a block that the stage took, and the first row of its open batch, or None."""
         if first_waiting is None:
             self._in_batch = None
         elif first_waiting >= first_number:

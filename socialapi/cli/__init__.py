@@ -9,11 +9,11 @@ from typing import Final, NoReturn
 __all__ = ["main"]
 
 GC_THRESHOLDS: Final = (50_000, 20, 100)
-"""When the garbage collector runs in a process of the command line.
+"""The thresholds of the garbage collector in a process of the command line.
 
-A job makes few objects that refer to one another, so there is next to nothing to collect. With
-Python's own thresholds, searching for it takes a tenth of an upload from CSV. Only a process that
-is the command line's own may be set so, never one that merely imports the package.
+A job makes few reference cycles, so there is almost nothing to collect. With Python's defaults, the
+collector takes a tenth of the time of an upload from CSV. A process that only imports the package
+keeps the defaults.
 """
 
 
@@ -22,8 +22,8 @@ def main() -> NoReturn:
     gc.set_threshold(*GC_THRESHOLDS)
     gc.freeze()
     gc.disable()  # during the imports, which leave no garbage: `call` enables it
-    # SIGTERM of a supervisor is handled like Ctrl-C: the command ends cleanly, with a report so
-    # far. Before the imports: process 1 of a container gets no signal that it does not handle.
+    # A supervisor's SIGTERM is handled like Ctrl-C: the command ends cleanly and prints its report so far. The handler
+    # is set before the imports, because process 1 of a container gets no signal without a handler.
     signal.signal(signal.SIGTERM, _as_interrupt)
     try:
         from socialapi.cli.app import main as run
@@ -33,6 +33,6 @@ def main() -> NoReturn:
 
 
 def _as_interrupt(number: int, frame: FrameType | None) -> None:
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # by the shell, for a command in the background
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # the shell sets this for background commands
         raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)

@@ -37,7 +37,7 @@ _UNITS: Final = {"DAY": datetime.timedelta(days=1), "HOUR": datetime.timedelta(h
 async def accounts(
     *,
     q: Annotated[str | None, Parameter(name="--q", help="The beginning of the name, in any case.")] = None,
-    with_deleted: Annotated[bool, Parameter(help="Deleted ones as well.", negative=())] = False,
+    with_deleted: Annotated[bool, Parameter(help="Include deleted accounts.", negative=())] = False,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
     """Print the accounts of the user: id, state and name.
@@ -69,7 +69,7 @@ async def account(
     account_id: AccountArgument,
     /,
     *,
-    with_deleted: Annotated[bool, Parameter(help="Find it also when it is deleted.", negative=())] = False,
+    with_deleted: Annotated[bool, Parameter(help="Find the account even if it is deleted.", negative=())] = False,
     json: AsJson = False,
 ) -> int:
     """Print an account, one field on a line.
@@ -91,15 +91,13 @@ async def history(
     entity_type: Annotated[
         str, Parameter(help="campaign, line_item, promoted_tweet, targeting_criteria or promoted_account.")
     ],
-    entity_id: Annotated[str, Parameter(help="Id of what was changed.")],
-    start_time: Annotated[
-        str, Parameter(help="From this whole hour on: 2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")
-    ],
-    end_time: Annotated[str, Parameter(help="Until before this whole hour.")],
-    user: Annotated[str | None, Parameter(help="Changes by this user alone.")] = None,
+    entity_id: Annotated[str, Parameter(help="Id of the changed object.")],
+    start_time: Annotated[str, Parameter(help="Start, a full hour: 2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")],
+    end_time: Annotated[str, Parameter(help="End (exclusive), a full hour.")],
+    user: Annotated[str | None, Parameter(help="Only changes by this user.")] = None,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
-    """Print what was changed of a campaign or line item, when and by whom, the oldest change first.
+    """Print the changes to a campaign or line item, with time and user, the oldest first.
 
     For example `socialapi ads history 18ce54d4x5t --entity-type campaign --entity-id 8wku2
     --start-time 2025-01-06 --end-time 2025-01-13 --output jsonl`. The account must be allowed to use its history, which is in beta. Exit status: 0 done, 2 wrong
@@ -141,10 +139,10 @@ _CHANGES: Final = ListKind[HistoryEntry](
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class InsightFlags(ListFlags):
-    """The options of a list of numbers, beside which the service says something else."""
+    """The options of insights, whose response contains more than the list of counts."""
 
     json: Annotated[
-        bool, Parameter(help="Print the whole answer as one JSON object, instead of a list of numbers.", negative=())
+        bool, Parameter(help="Print the full response as one JSON object, instead of a list of counts.", negative=())
     ] = False
 
 
@@ -153,7 +151,7 @@ NO_INSIGHT_FLAGS: Final = InsightFlags()
 
 @attrs.frozen
 class Volume:
-    """How many posts there were in the day or hour that begins at this time."""
+    """The number of posts in the day or hour that begins at a time."""
 
     time: datetime.datetime
     tweet_volume: int
@@ -175,26 +173,26 @@ def _volumes(unit: str) -> ListKind[Volume]:
 
 @app.command
 async def insights(
-    *keywords: Annotated[str, Parameter(help="Posts with any of them are counted.")],
-    granularity: Annotated[str, Parameter(help="day or hour: there is one number for each.")],
+    *keywords: Annotated[str, Parameter(help="Count posts with any of these keywords.")],
+    granularity: Annotated[str, Parameter(help="day or hour: the period of each count.")],
     start: Annotated[str, Parameter(help="2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")],
     end: Annotated[str | None, Parameter(help="At most seven days later; by default now.")] = None,
     location: Annotated[
-        str | None, Parameter(help="Targeting value of a country, as 96683cc9126741d1 for the US.")
+        str | None, Parameter(help="Targeting value of a country, such as 96683cc9126741d1 (US).")
     ] = None,
     negative: Annotated[
-        list[str] | None, Parameter(help="Posts with it do not count; repeatable.", negative=())
+        list[str] | None, Parameter(help="Exclude posts with this keyword; repeatable.", negative=())
     ] = None,
     flags: InsightFlags = NO_INSIGHT_FLAGS,
 ) -> int:
-    """Print how many posts had any of the keywords, by day or hour. Related keywords are printed to
-    standard error.
+    """Print the number of posts with any of the keywords, by day or hour. Related keywords are printed
+    to standard error.
 
     For example `socialapi ads insights ski snow --granularity day --start 2025-01-06
-    --end 2025-01-13`. At most ten keywords, --negative ones included. Exit status: 0 done, 2 wrong usage, 3
+    --end 2025-01-13`. At most ten keywords, including --negative. Exit status: 0 done, 2 wrong usage, 3
     refused by the service or unreachable.
     """
-    flags.format()  # before anything is asked
+    flags.format()  # checks the options before any request
     begin, unit = time("--start", start), constant(granularity)
     until = None if end is None else time("--end", end)
     async with open_client() as client:
@@ -225,7 +223,7 @@ async def targeted(
     /,
     *,
     all_: Annotated[
-        bool, Parameter(name="--all", help="Line items that cannot be served as well.", negative=())
+        bool, Parameter(name="--all", help="Include line items that cannot be served.", negative=())
     ] = False,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
@@ -300,31 +298,31 @@ class Changes:
 
     name: Annotated[str | None, Parameter(help="New name.")] = None
     status: Annotated[str | None, Parameter(help="active or paused.")] = None
-    bid: Annotated[str | None, Parameter(help="Bid in units of the currency, as 1.50.")] = None
+    bid: Annotated[str | None, Parameter(help="Bid in units of the currency, such as 1.50.")] = None
     bid_strategy: Annotated[
-        str | None, Parameter(help="auto, max or target; with auto a bid is ignored, the others need one.")
+        str | None, Parameter(help="auto, max or target. auto ignores the bid; max and target need one.")
     ] = None
     total_budget: Annotated[str | None, Parameter(help="Total budget in units of the currency.")] = None
     daily_budget: Annotated[
         str | None, Parameter(help="Daily budget, at most the total one, if the campaign leaves budgets to line items.")
     ] = None
     start: Annotated[str | None, Parameter(help="2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")] = None
-    end: Annotated[str | None, Parameter(help="The same for its end.")] = None
+    end: Annotated[str | None, Parameter(help="End, in the same form as --start.")] = None
     goal: Annotated[str | None, Parameter(help="link-clicks, max-reach, video-view, ….")] = None
     pay_by: Annotated[str | None, Parameter(help="app-click, impression or link-click; for app installs only.")] = None
     frequency_cap: Annotated[
-        int | None, whole_number(help="How often somebody sees it in --duration-in-days.", least=1)
+        int | None, whole_number(help="Most times that a person sees the ad in --duration-in-days.", least=1)
     ] = None
     duration_in_days: Annotated[int | None, whole_number(help="1, 7 or 30.")] = None
     audience_expansion: Annotated[str | None, Parameter(help="broad, defined or expanded.")] = None
-    categories: Annotated[str | None, Parameter(help="IAB categories, with commas between them.", negative=())] = None
+    categories: Annotated[str | None, Parameter(help="IAB categories, separated by commas.", negative=())] = None
     advertiser_domain: Annotated[str | None, Parameter(help="Domain without a protocol.")] = None
     advertiser_user: Annotated[str | None, Parameter(help="Id of the user who promotes a preroll ad.")] = None
     android_app: Annotated[str | None, Parameter(help="Identifier of the app in its store.")] = None
     ios_app: Annotated[str | None, Parameter(help="Identifier of the app in its store.")] = None
     clear: Annotated[
         list[str] | None,
-        Parameter(help="Option whose value is to be emptied, as --clear end; repeatable.", negative=()),
+        Parameter(help="Option whose value to clear, such as --clear end; repeatable.", negative=()),
     ] = None
 
     def body(self) -> dict[str, Any]:
@@ -334,10 +332,10 @@ class Changes:
         for option in self.clear or ():
             name = option.removeprefix("--").replace("-", "_")
             if name not in _FIELDS or name in given:
-                raise InvalidInput(f"--clear {option}: it names an option of this command that is not given beside it")
+                raise InvalidInput(f"--clear {option}: name an option of this command that is not also given")
             found[_FIELDS[name][0]] = None
         if not found:
-            raise InvalidInput("there is nothing to change: give at least one option, as --status paused")
+            raise InvalidInput("there is nothing to change: give at least one option, such as --status paused")
         return found
 
 
@@ -363,7 +361,7 @@ def _millionths(option: str, text: str) -> int:
 def _list(option: str, text: str) -> tuple[str, ...]:
     found = tuple(each.strip() for each in text.split(",") if each.strip())
     if not found:
-        raise InvalidInput(f"{option}: name at least one, or empty the value with --clear {option.removeprefix('--')}")
+        raise InvalidInput(f"{option}: name at least one, or clear the value with --clear {option.removeprefix('--')}")
     return found
 
 
@@ -405,8 +403,8 @@ async def update(
     """Change a line item and print its new record, with amounts in units of its currency.
 
     For example `socialapi ads line-item update 18ce54d4x5t 8xdpe --bid 1.50 --daily-budget 20`.
-    What is not given stays as it is. With --json amounts are whole millionths, as the service has
-    them. Exit status: 0 changed, 2 wrong usage, 3 refused by the service or unreachable.
+    Values without an option stay unchanged. With --json, amounts are in millionths, as the service
+    sends them. Exit status: 0 changed, 2 wrong usage, 3 refused by the service or unreachable.
     """
     body: Any = changes.body()
     output.OPTIONS.update({parameter: _option(name) for name, (parameter, _) in _FIELDS.items()})

@@ -37,30 +37,30 @@ if TYPE_CHECKING:
 DEMO_HELP: Final = """Upload a dirty CRM export and load a dirty product feed into a private emulator, with faults,
 and prove the outcome.
 
-For example `socialapi demo --rows 10000`. Writes both to a temporary folder, uploads them (killing the upload once and resuming it), and compares what the emulator then holds with
-what it should: the audience identifier by identifier, the catalog product by product. Exits
-with 0 only if they are the same.
+For example `socialapi demo --rows 10000`. Writes both to a temporary folder, uploads them (killing the upload once and resuming it), and compares the emulator's content with
+the expected content: the audience identifier by identifier, the catalog product by product. Exits
+with 0 only if both match.
 """
 EMULATOR_HELP: Final = """Run the service on this machine until interrupted, or in the background.
 
 For example `socialapi emulator --detach --port 8080 --env-file emulator.env`, or `socialapi emulator --stop --port 8080`.
-The first line of output is a JSON object with the addresses and with credentials that work (not with --detach --env-file, as the file has them). The
-control plane under /_emulator shows what the service holds, scripts faults and moves its clock;
-opened in a browser it is a page.
+The first line of output is a JSON object with the addresses and working credentials (with --detach --env-file, they are only in the file). The
+control plane under /_emulator shows the content of the service, scripts faults and moves its clock.
+In a browser, it is a page.
 
 Exit status: 0 ended by a signal, serving in the background, or nothing left to --stop, 2 wrong
-usage, a port that is taken, or one that did not start or end in time.
+usage, a port in use, or an emulator that did not start or end in time.
 """
 
 DOCTOR_HELP: Final = """Check the set-up: version, hosts, this machine's clock, each credential, limits and files.
 
-For example `socialapi doctor --json`. Each credential makes one harmless call, for which no token is renewed. Exit status: 0 everything is
-right, 2 something has to be set, 3 the service refused a credential or could not be reached.
+For example `socialapi doctor --json`. Makes one harmless call with each credential, without renewing tokens. Exit status: 0 no problems,
+2 a setting is missing or wrong, 3 the service refused a credential or could not be reached.
 """
 LIMITS_HELP: Final = """Show how much of each rate limit is left.
 
-For example `socialapi limits --json`. With SOCIALAPI_REDIS_URL these are the windows that all processes share; otherwise each credential
-makes one harmless call, and what its answer says is shown.
+For example `socialapi limits --json`. With SOCIALAPI_REDIS_URL, shows the windows that all processes share. Otherwise, makes one harmless
+call with each credential and shows the limits in its response.
 """
 
 _FIRST: Final = (
@@ -88,7 +88,7 @@ _PLACEHOLDERS: Final[Mapping[str, str]] = {
 
 
 class Help:
-    """Shows help: examples first, required options before others, and texts as they are written."""
+    """Shows help: examples first, required options before optional ones, and text without markup."""
 
     show_metavar = True
 
@@ -101,7 +101,7 @@ class Help:
 
     @staticmethod
     def render_usage(console: "Console", options: "ConsoleOptions", usage: object) -> None:
-        """Prints the usage, in which an id has the name of its option."""
+        """Prints the usage, with names of options as placeholders for ids."""
         named = re.sub(r"(?<=--)([\w-]+) STR", lambda found: f"{found[1]} {_placeholder(found[1])}", str(usage).strip())
         named = re.sub(" PATH| INT", lambda found: f" {_PLACEHOLDERS[found[0].strip()]}", named)
         named = re.sub(" FILE$", " FILE...", named.replace(" COMMAND [OPTIONS]", " [COMMAND] [OPTIONS]"))
@@ -117,7 +117,7 @@ class Help:
 
     @staticmethod
     def render_description(console: "Console", options: "ConsoleOptions", description: object) -> None:
-        """Prints what a command does, with its examples behind the first sentence."""
+        """Prints the description of a command, with its examples after the first sentence."""
         text = _written(description)
         examples = _EXAMPLES.search(text)
         summary, *more = re.split(r"\n\n\s*|\s(?=Exit\s+status:)", _EXAMPLES.sub("", text).strip())
@@ -167,9 +167,9 @@ app: App = App(
     help="A social platform's APIs from the command line, with an emulator of the service to try them on.\n\n"
     "For example `socialapi demo`, `socialapi emulator --detach --env-file emulator.env`, or `socialapi help audience upload`.",
     version_flags=(),
-    help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
-    "`socialapi auth login` keeps those of a user. Every command takes -v and -vv, to show retries, waits and "
-    "each request, and -q, to show errors only.",
+    help_epilogue="Hosts and credentials come from SOCIALAPI_* variables. `socialapi emulator` prints a working set, "
+    "and `socialapi auth login` stores a user's. Every command accepts -v and -vv to show retries, waits and each "
+    "request, and -q to show only errors.",
     help_formatter=Help(),
     default_parameter=Parameter(json_list=False),  # [ab].csv is a pattern, and a rule may begin with a bracket
     suppress_keyboard_interrupt=False,
@@ -181,7 +181,7 @@ app: App = App(
 def help_(
     *command: Annotated[str, Parameter(help="A command, for example audience upload. By default, all commands.")],
 ) -> None:
-    """Show what a command does, as its --help does.
+    """Show the help of a command, like --help.
 
     For example `socialapi help audience upload`.
     """
@@ -219,7 +219,7 @@ for _name, _imports, _help in (
     ("demo", "demo:demo", DEMO_HELP),
     ("emulator", "emulator:app", EMULATOR_HELP),
 ):
-    # A command is imported when it is called: a process pays for its own alone.
+    # A command is imported when it is called, so a process loads only its own command.
     app.command(f"socialapi.cli.{_imports}", name=_name, help=_help)
 
 Shell = Literal["bash", "zsh", "fish"]
@@ -232,7 +232,7 @@ HOW_TO_LOAD: Final[Mapping[Shell, str]] = {
 
 @app.command
 def completion(
-    shell: Annotated[Shell, Parameter(help="The shell that is to complete commands, options and values.")],
+    shell: Annotated[Shell, Parameter(help="The shell in which to complete commands, options and values.")],
     /,
     *,
     install: Annotated[
@@ -240,7 +240,7 @@ def completion(
         Parameter(help="Write the script where the shell looks for it. No startup file is changed.", negative=()),
     ] = False,
 ) -> None:
-    """Print the script with which a shell completes `socialapi`, on TAB, without running it.
+    """Print a script with which a shell completes `socialapi` commands on TAB, without starting Python.
 
     For example `socialapi completion bash --install`. To try it: `source <(socialapi completion
     bash)`, likewise for zsh; `socialapi completion fish | source`.
@@ -248,7 +248,7 @@ def completion(
     if not install:
         print(_completion_script(shell), end="")
         return
-    with contextlib.suppress(RuntimeError):  # pathlib's, for a user without a home folder
+    with contextlib.suppress(RuntimeError):  # pathlib raises it for a user without a home folder
         path = app.install_completion(shell=shell, add_to_startup=False)
         output.say(f"wrote {path}; {HOW_TO_LOAD[shell].format(path=path, folder=path.parent)}")
         return
@@ -257,8 +257,8 @@ def completion(
 
 def _completion_script(shell: Shell) -> str:
     script = app.generate_completion(shell=shell)
-    # That of zsh only defines a function, which is enough for a file in `fpath`. One that is
-    # sourced also has to say what the function is for.
+    # The zsh script only defines a function, which is enough for a file in `fpath`. A sourced script
+    # must also register the function.
     function = re.search(r"(?m)^(_\w+)\(\)", script) if shell == "zsh" else None
     if function is None:
         return script
@@ -288,15 +288,15 @@ WORDS_OF_TYPES: Final[Mapping[object, str]] = {int: "a whole number", float: "a 
 
 
 def _refusal(problem: CycloptsError, words: Sequence[str]) -> str:
-    """Returns what is wrong with a command line, and which `--help` shows what is right."""
+    """Returns the error in a command line, and the `--help` command that shows the correct usage."""
     commands, apps, _ = app.parse_commands(list(words))
     help_ = f"(see `{' '.join(('socialapi', *commands))} --help`)"
-    problem.verbose = False  # otherwise its text is for developers of a parser
+    problem.verbose = False  # the verbose text is meant for developers of the command
     name = "" if problem.argument is None else problem.argument.name
     match problem:
         case ValidationError() if isinstance(problem.__cause__, InvalidInput):
             text = problem.exception_message
-            if unknown := re.match("there is no option ([^;]+)", text):  # among files, of which one is named `-`
+            if unknown := re.match("there is no option ([^;]+)", text):  # among files, one of which is `-`
                 from socialapi.models.spelling import near_name
 
                 options = (each for argument in apps[-1].assemble_argument_collection() for each in argument.names)
@@ -329,7 +329,7 @@ VERBOSITY: Final[Mapping[str, int]] = {
 
 
 def _without_verbosity(words: Sequence[str]) -> tuple[list[str], int | None]:
-    """Returns a command line without the options of every command, and the level they ask for."""
+    """Returns a command line without its verbosity options, and the log level that they set."""
     end = words.index("--") if "--" in words else len(words)
     found = [VERBOSITY[word] for word in words[:end] if word in VERBOSITY]
     left = [word for word in words[:end] if word not in VERBOSITY]
@@ -341,13 +341,13 @@ def call(arguments: list[str]) -> object:
     """Calls the command that the arguments name and returns its result."""
     command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
     output.OPTIONS.clear()
-    if not inspect.ismethod(command):  # as --help is, of the parser
+    if not inspect.ismethod(command):  # --help is a method of the parser
         declared = app.parse_commands(arguments)[1][-1].assemble_argument_collection()
         output.OPTIONS.update({name: each.name for each in declared for name in each.field_info.names})
-    if gc.get_freeze_count():  # in a process of our own, see `main`: what was imported stays, too
+    if gc.get_freeze_count():  # in a process of the command line (see `main`), also freezes the imported objects
         gc.freeze()
         gc.enable()
-    if "console" in bound.arguments:  # of help, for which rich is imported and for little else
+    if "console" in bound.arguments:  # only help and a few other commands import rich
         from socialapi.internal.console import Output
 
         bound.arguments["console"] = Output()
@@ -392,10 +392,10 @@ async def _woken_by_signals(command: Coroutine[object, object, object]) -> objec
 
 
 def _cancel_on_sigterm() -> None:
-    """Has SIGTERM cancel this task, and raise KeyboardInterrupt when it comes again.
+    """Makes the first SIGTERM cancel this task, and the next one raise KeyboardInterrupt.
 
-    That is what asyncio does on Ctrl-C, unless Ctrl-C is ignored, as a shell has it for commands in
-    the background. It stays ignored.
+    asyncio handles Ctrl-C in the same way. Commands that a shell runs in the background ignore
+    Ctrl-C, which stays so.
     """
     import asyncio
 

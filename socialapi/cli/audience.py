@@ -66,13 +66,13 @@ class RowFlags:
     expires_at: ExpiresAt = None
     concurrency: Annotated[
         int | None,
-        whole_number(help="Requests on their way at once; by default as many as fill the rate limit.", least=1),
+        whole_number(help="Requests in flight at the same time; by default enough for the rate limit.", least=1),
     ] = None
     rejects: Annotated[
         Path | None,
         Parameter(
-            help="Write rejected rows here: row (the first below the header is 1), field, reason; no values. For programs: "
-            "a spreadsheet takes cells such as =… for formulas. %Y-%m-%d in its name is the date.",
+            help="Write rejected rows here: row (the first below the header is 1), field, reason; no values. Do not "
+            "open it in a spreadsheet, which runs cells such as =… as formulas. %Y-%m-%d in the name becomes the date.",
             converter=dated_path,
         ),
     ] = None
@@ -91,14 +91,14 @@ class UploadFlags(RowFlags):
     """The options shared by both uploads."""
 
     operation: Annotated[
-        Literal["update", "delete"], Parameter(help="What to do with the users; a column operation_type overrides it.")
+        Literal["update", "delete"], Parameter(help="Operation for the users; a column operation_type overrides it.")
     ] = "update"
 
     journal: JournalOption = None
     allow_empty: AllowEmpty = False
 
     def kept(self, command: str, files: Sequence[str], **more: str | None) -> "CommandJournal | None":
-        """Returns the journal with the command, with `more` options, to run again; None without `--journal`."""
+        """Returns the journal, which stores the command and `more` options for resuming; None without `--journal`."""
         if self.journal is None:
             return None
         from socialapi.cli.jobs import CommandJournal, command_line
@@ -124,8 +124,8 @@ async def upload_audience(
 
     For example `socialapi audience upload crm.csv --account 18ce54d4x5t --audience 1nmth
     --default-region US --journal crm.journal`. Identifiers are found by the column names (email,
-    phone_number, device_id, handle, service_id, partner_user_id and many synonyms), normalized and
-    hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable
+    phone_number, device_id, handle, service_id, partner_user_id and many synonyms), and normalized and
+    hashed locally. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable
     file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs
     resume` continues after 3, 130 and a kill.
     """
@@ -172,14 +172,14 @@ async def sync_audience(
     snapshot: Annotated[
         Path,
         Parameter(
-            help="What was synced last, as digests: made by the first sync, to be kept for the next.",
+            help="File with the digests of the last sync. The first sync creates it; keep it for the next one.",
             validator=lasting("--snapshot"),
         ),
     ],
     max_removal_share: Annotated[
         float,
         Parameter(
-            help="Largest share of the snapshot that may be removed; beyond it nothing is sent. 1 allows all.",
+            help="Largest share of the snapshot that may be removed; above it, nothing is sent. 1 allows all.",
             validator=validators.Number(gte=0, lte=1),
         ),
     ] = DEFAULT_REMOVAL_SHARE,
@@ -189,10 +189,10 @@ async def sync_audience(
     """Make a custom audience match a file of all its members: add new users, remove missing ones.
 
     For example `socialapi audience sync members.csv --account 18ce54d4x5t --audience 1nmth
-    --snapshot members.snapshot`. The file is compared with the snapshot of the last sync, not with
-    the service, which cannot be asked. Additions are sent first. With rejected rows or unusable
-    values nobody is removed if they could make up more than --max-removal-share, as each may mean
-    somebody who seems to have left. The next sync completes an interrupted one.
+    --snapshot members.snapshot`. The file is compared with the snapshot of the last sync, because the
+    service cannot list its members. Additions are sent first. A rejected row or unusable value may be
+    a member who only seems to have left: if counting them as removals exceeds --max-removal-share,
+    nobody is removed. The next sync completes an interrupted one.
 
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many
     removals, 3 refused by the service or unreachable, 130 interrupted.
@@ -226,7 +226,7 @@ class LintFlags:
     phone_format: PhoneFormatOption = "auto"
     require_hashed: RequireHashed = False
     write_layout: WriteLayout = None
-    sample: Annotated[int | None, whole_number(help="Look at so many rows at most, the first ones.", least=1)] = None
+    sample: Annotated[int | None, whole_number(help="Check only the first rows, at most this many.", least=1)] = None
     allow_empty: AllowEmpty = False
     json: AsReport = False
 
@@ -238,8 +238,8 @@ NO_FLAGS: Final = LintFlags()
 async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
     """Check a file for a custom audience before it is uploaded. Nothing is sent.
 
-    For example `socialapi audience lint crm.csv --default-region US`. Exit status: 0 fine, 1 rows
-    or values that are of no use, 2 wrong usage or unusable file.
+    For example `socialapi audience lint crm.csv --default-region US`. Exit status: 0 no problems,
+    1 unusable rows or values, 2 wrong usage or unusable file.
     """
     return await _lint(files, IDENTIFIER_KINDS, flags, takes_effective_at=True)
 
@@ -248,8 +248,8 @@ async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
 async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
     """Check a file for a do-not-reach list before it is uploaded. Nothing is sent.
 
-    For example `socialapi do-not-reach lint optouts.csv`. Exit status: 0 fine, 1 rows or values
-    that are of no use, 2 wrong usage or unusable file.
+    For example `socialapi do-not-reach lint optouts.csv`. Exit status: 0 no problems, 1 unusable
+    rows or values, 2 wrong usage or unusable file.
     """
     return await _lint(files, DO_NOT_REACH_KINDS, flags, takes_effective_at=False)
 

@@ -33,18 +33,18 @@ _KINDS: Final[Mapping[str, str]] = {"oauth1": "OAuth1", "oauth2": "OAuth2User"}
 @app.command
 async def login(
     *,
-    pin: Annotated[bool, Parameter(help="Have the page show a PIN to type here (the default).", negative=())] = False,
+    pin: Annotated[bool, Parameter(help="Type the PIN that the page shows (the default).", negative=())] = False,
     callback_port: Annotated[
         int | None,
         whole_number(
-            help="Redirect the browser to http://127.0.0.1:PORT/callback, which the app has registered; 0 takes a "
+            help="Redirect the browser to http://127.0.0.1:PORT/callback, which the app has registered; 0 uses a "
             "free port.",
             least=0,
             most=65_535,
         ),
     ] = None,
     oauth2: Annotated[
-        bool, Parameter(help="Sign in by OAuth 2.0 with PKCE; needs --callback-port.", negative=())
+        bool, Parameter(help="Sign in with OAuth 2.0 and PKCE; needs --callback-port.", negative=())
     ] = False,
     client_id: Annotated[
         str | None, Parameter(help="Id of the OAuth 2.0 client; by default SOCIALAPI_OAUTH2_CLIENT_ID.")
@@ -52,30 +52,30 @@ async def login(
     scope: Annotated[
         list[str] | None,
         Parameter(
-            help="Scope to ask for; repeatable. By default tweet.read, tweet.write, users.read, offline.access.",
+            help="Scope to request; repeatable. By default tweet.read, tweet.write, users.read, offline.access.",
             negative=(),
         ),
     ] = None,
     access_type: Annotated[
-        Literal["read", "write"] | None, Parameter(help="Ask for less than the app may do (OAuth 1.0a).")
+        Literal["read", "write"] | None, Parameter(help="Request less access than the app has (OAuth 1.0a).")
     ] = None,
     force_login: Annotated[
-        bool, Parameter(help="Have the page ask for the password (OAuth 1.0a).", negative=())
+        bool, Parameter(help="Make the page ask for the password (OAuth 1.0a).", negative=())
     ] = False,
-    screen_name: Annotated[str | None, Parameter(help="Name that the page fills in (OAuth 1.0a).")] = None,
+    screen_name: Annotated[str | None, Parameter(help="User name to fill in on the page (OAuth 1.0a).")] = None,
     open_: Annotated[bool, Parameter(name="--open", help="Open the page in a browser.", negative=())] = False,
     timeout_seconds: Annotated[
-        float, Parameter(help="How long to wait for the person.", validator=validators.Number(gt=0, lte=3_600))
+        float, Parameter(help="Seconds to wait for the user.", validator=validators.Number(gt=0, lte=3_600))
     ] = 300,
 ) -> int:
     """Sign in as a user, and keep the tokens for later commands.
 
     For example `socialapi auth login`, or `socialapi auth login --callback-port 8765 --open`.
-    Prints the address of a page; there the user allows the app to act for them. SOCIALAPI_BASE_URL
-    says where the service is, SOCIALAPI_API_KEY and SOCIALAPI_API_KEY_SECRET which app asks (for
-    --oauth2 the client id, and SOCIALAPI_OAUTH2_CLIENT_SECRET if the client has a secret). The
-    tokens go into a file that only you can read; SOCIALAPI_CREDENTIALS_FILE names another one. Exit
-    status: 0 signed in, 2 wrong usage, 3 denied, not answered in time or refused by the service.
+    Prints the address of a page on which the user allows the app to act for them. SOCIALAPI_BASE_URL
+    is the address of the service. SOCIALAPI_API_KEY and SOCIALAPI_API_KEY_SECRET identify the app
+    (with --oauth2, the client id does, with SOCIALAPI_OAUTH2_CLIENT_SECRET if the client has a
+    secret). The tokens are stored in a file that only you can read; SOCIALAPI_CREDENTIALS_FILE sets
+    its path. Exit status: 0 signed in, 2 wrong usage, 3 denied, timed out or refused by the service.
     """
     first = [("--access-type", access_type), ("--force-login", force_login), ("--screen-name", screen_name)]
     second = [("--client-id", client_id), ("--scope", scope)]
@@ -109,7 +109,7 @@ async def login(
 def _refuse_unused(options: list[tuple[str, Any]], preposition: str) -> None:
     for name, value in options:
         if value:
-            raise InvalidInput(f"{name} has no meaning {preposition} --oauth2")
+            raise InvalidInput(f"{name} has no effect {preposition} --oauth2")
 
 
 async def _oauth1_login(client: Client, page: Page, port: int | None) -> Login:
@@ -139,7 +139,7 @@ async def _oauth2_login(
         raise ConfigurationError("--oauth2 needs --client-id, or SOCIALAPI_OAUTH2_CLIENT_ID")
     if port is None:
         raise InvalidInput(
-            "--oauth2 needs --callback-port: the page comes back to an address that the app has registered"
+            "--oauth2 needs --callback-port: the page redirects to an address that the app has registered"
         )
     secret = os.environ.get("SOCIALAPI_OAUTH2_CLIENT_SECRET") or None
     scopes = scopes or (*DOCUMENTED_SCOPES, "offline.access")  # without it there is no refresh token
@@ -166,8 +166,7 @@ def _as_whom(made: Login) -> str:
 
 @app.command
 def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", negative=())] = False) -> int:
-    """Show which credentials there are, from where, for which host and user. Never shows a secret,
-    and sends nothing.
+    """Show the credentials with their source, host and user. Never shows a secret, and sends nothing.
 
     For example `socialapi auth status`.
     """
@@ -214,11 +213,11 @@ async def logout(
         bool, Parameter(help="Forget the logins of every host, not only of the configured one.", negative=())
     ] = False,
 ) -> int:
-    """Forget what `socialapi auth login` has stored for the configured host.
+    """Delete the logins that `socialapi auth login` has stored for the configured host.
 
-    For example `socialapi auth logout --revoke`. With --revoke a token that the service does not
-    end is kept, so that it can be tried again; one that it does not know any more is forgotten.
-    Tokens of OAuth 2.0 end by themselves: no way to revoke them is documented.
+    For example `socialapi auth logout --revoke`. If the service does not revoke the token, --revoke
+    keeps it, so that you can try again. A token that the service no longer knows is deleted. OAuth
+    2.0 tokens expire by themselves: the service documents no way to revoke them.
     """
     if revoke and every_host:
         raise InvalidInput("--revoke takes one host at a time: leave out --every-host")
@@ -239,7 +238,7 @@ async def logout(
 
 async def _revoke(login: Login, config: Config) -> None:
     if login.kind != "oauth1":
-        output.say("a token of OAuth 2.0 ends by itself; it was forgotten here and not revoked")
+        output.say("an OAuth 2.0 token expires by itself; it was deleted here but not revoked")
         return
     async with Client.from_env(config=config, credentials=[OAuth1(**login.secrets)]) as client:
         try:
@@ -250,7 +249,7 @@ async def _revoke(login: Login, config: Config) -> None:
 
 
 async def _forget_fetched(login: Login, store: CredentialStore) -> None:
-    """Deletes the tokens that commands have fetched with the login, which are stored separately."""
+    """Deletes the tokens that commands have fetched with the login. They are stored separately."""
     if ("api_key" if login.kind == "oauth1" else "oauth2_access_token") not in login.secrets:
         return  # an incomplete entry was never used
     if login.kind == "oauth1":

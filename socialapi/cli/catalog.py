@@ -48,13 +48,13 @@ app: Final = App(name="catalog")
 
 CatalogId = Annotated[str, Parameter(help="Id of the catalog.")]
 Concurrency = Annotated[
-    int | None, whole_number(help="Requests of 25 products on their way at once; 8 unless given.", least=1)
+    int | None, whole_number(help="Requests of 25 products in flight at the same time; by default 8.", least=1)
 ]
 Rejects = Annotated[
     Path | None,
     Parameter(
-        help="Write rejected products here: row, field, reason, and the row itself, to be corrected. Open it as text: a "
-        "spreadsheet takes cells such as =… for formulas. %Y-%m-%d in its name is the date.",
+        help="Write rejected products here: row, field, reason, and the row itself to correct. Open it as text: a "
+        "spreadsheet runs cells such as =… as formulas. %Y-%m-%d in the name becomes the date.",
         converter=dated_path,
     ),
 ]
@@ -70,7 +70,7 @@ VANISHED: Final = Group("Vanished products", validator=_with_digests, show=False
 DigestFile = Annotated[
     Path | None,
     Parameter(
-        help="Remember here what was loaded, and skip what has not changed; list what has vanished.",
+        help="File with digests of the loaded products, to skip unchanged products and list vanished ones.",
         group=("Parameters", VANISHED),
         validator=lasting("--digests"),
     ),
@@ -78,7 +78,7 @@ DigestFile = Annotated[
 DeleteVanished = Annotated[
     bool,
     Parameter(
-        help="Delete products that were loaded earlier and are not in the file; none if a row has no readable id.",
+        help="Delete products of earlier loads that are not in the file; none if a row has no readable id.",
         negative=(),
         group=("Parameters", VANISHED),
     ),
@@ -86,7 +86,7 @@ DeleteVanished = Annotated[
 MaxVanishedShare = Annotated[
     float,
     Parameter(
-        help="Largest share of the products that may be deleted so; beyond it none is.",
+        help="Largest share of the products that --delete-vanished may delete; above it, it deletes none.",
         validator=validators.Number(gt=0, lte=1),
     ),
 ]
@@ -131,7 +131,7 @@ class FeedLintFlags(FeedFlags):
     """The options of a lint."""
 
     write_layout: WriteLayout = None
-    sample: Annotated[int | None, whole_number(help="Look at so many products at most, the first ones.", least=1)] = (
+    sample: Annotated[int | None, whole_number(help="Check only the first products, at most this many.", least=1)] = (
         None
     )
 
@@ -144,9 +144,9 @@ async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
     """Load products into a catalog: known ids are updated, others created.
 
     For example `socialapi catalog upsert feed.csv --catalog 7pc01 --digests shop.digests --rejects
-    rejects.csv`. Columns are found by the names of the fields and those that merchants use
-    (g:price, image url); --column names others. Columns that no product has are listed. `socialapi
-    catalog lint` looks at a feed without loading it.
+    rejects.csv`. Columns are found by field names and by the names that merchants use (g:price,
+    image url); --column names other columns. Ignored columns are listed. `socialapi catalog lint`
+    checks a feed without loading it.
 
     Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or
     vanished products that may not be deleted), 3 refused by the service or unreachable, 130
@@ -165,11 +165,11 @@ async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
 
 @app.command
 async def lint(files: Feeds, /, *, flags: FeedLintFlags = NO_FLAGS) -> int:
-    """Check a feed before it is loaded: which columns are read, what is understood and what would
-    be rejected.
+    """Check a feed before it is loaded: show the columns that are read, the values that are converted,
+    and the products that would be rejected.
 
     For example `socialapi catalog lint feed.xml`. Nothing is sent, and no credentials are needed.
-    Exit status: 0 fine, 1 products that would be rejected, 2 wrong usage or unusable file.
+    Exit status: 0 no problems, 1 products that would be rejected, 2 wrong usage or unusable file.
     """
     return await run_lint(lint_products, files, keywords_of(flags), as_json=flags.json, is_feed=True)
 
@@ -199,7 +199,7 @@ _PRODUCTS: Final = ListKind[StoredProduct](
 
 @app.command(name="list")
 async def list_(*, flags: PagedFlags = ALL_PAGES) -> int:
-    """Print the catalogs of the user, of whom each has one.
+    """Print the catalogs of the user, who has at most one.
 
     For example `socialapi catalog list --json`. Exit status: 0 done, 2 wrong usage, 3 refused by
     the service or unreachable.
@@ -215,9 +215,7 @@ async def list_(*, flags: PagedFlags = ALL_PAGES) -> int:
 
 
 @app.command
-async def create(
-    name: Annotated[str, Parameter(help="What the catalog is called.")], /, *, json: AsJson = False
-) -> int:
+async def create(name: Annotated[str, Parameter(help="Name of the catalog.")], /, *, json: AsJson = False) -> int:
     """Create the catalog of the user.
 
     For example `socialapi catalog create "Autumn"`. Exit status: 0 created, 2 wrong usage, 3
@@ -238,11 +236,11 @@ async def products(
     /,
     *,
     group: Annotated[
-        str | None, Parameter(help="All variants of the group with this item_group_key; else one of each group.")
+        str | None, Parameter(help="All variants of the group with this item_group_key; by default, one per group.")
     ] = None,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
-    """Print the products of a catalog; of each group the one that was submitted first.
+    """Print the products of a catalog. Of each group, only the product submitted first is printed.
 
     For example `socialapi catalog products 7pc01 --limit 20`, or the whole catalog as a file,
     `socialapi catalog products 7pc01 --output-file products.csv`. Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.

@@ -41,7 +41,7 @@ _BROUGHT: Final[Mapping[Kind, tuple[str, ...]]] = {
     "oauth1": ("access_token", "access_token_secret"),
     "oauth2": ("oauth2_access_token", "oauth2_refresh_token"),
 }
-# An environment that sets this to another value is about another app.
+# An environment that sets this to another value belongs to another app.
 _APP: Final[Mapping[Kind, str]] = {"oauth1": "api_key", "oauth2": "oauth2_client_id"}
 
 
@@ -59,7 +59,7 @@ KNOWN_VARIABLES: Final = tuple(
 
 
 def misspelled_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that are almost the name of a known one that is not set, with that name."""
+    """Returns misspelled variables, each with the known variable that was probably meant and is not set."""
     found: dict[str, str] = {}
     for name in sorted(environ):
         if name.startswith(variable("")) and name not in KNOWN_VARIABLES:
@@ -70,7 +70,7 @@ def misspelled_variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 @attrs.frozen(kw_only=True)
 class Login:
-    """A stored credential. What is known of the user is shown to people."""
+    """A stored credential, with the user's name and id, if known, for messages."""
 
     host: str
     kind: Kind
@@ -84,7 +84,7 @@ class Login:
         if base_url != self.host:
             return "another host is configured" if base_url else "no base_url is configured"
         if any(environ.get(variable(name)) for name in _BROUGHT[self.kind]):
-            return "the environment names a credential of this kind"
+            return "the environment has a credential of this kind"
         app = _APP[self.kind]
         if environ.get(variable(app)) not in (None, "", self.secrets.get(app)):
             return f"{variable(app)} is of another app"
@@ -101,15 +101,15 @@ class CredentialStore:
     def of(cls, environ: Mapping[str, str]) -> "CredentialStore":
         """Returns the store in the file that `SOCIALAPI_CREDENTIALS_FILE` names.
 
-        By default it is in the user's configuration folder. Raises ConfigurationError if neither is
-        there.
+        By default, it is in the user's configuration folder. Raises ConfigurationError if there is
+        neither.
         """
         named = environ.get("SOCIALAPI_CREDENTIALS_FILE")
         return cls(named or user_folder("config", "SOCIALAPI_CREDENTIALS_FILE") / "credentials.json")
 
     @property
     def token_cache_path(self) -> Path:
-        """The file for tokens that are renewed while commands run, beside the logins."""
+        """The file, next to the logins, for tokens that are renewed while commands run."""
         return self.path.with_name(f"{self.path.stem}.tokens.json")
 
     def logins(self) -> list[Login]:
@@ -138,7 +138,7 @@ class CredentialStore:
             self._read()
 
     def save(self, login: Login) -> None:
-        """Stores a login and replaces another one of its kind for its host."""
+        """Stores a login in place of an earlier one with the same kind and host."""
         about = {"user_id": login.user_id, "screen_name": login.screen_name, "scope": login.scope}
         with self._locked():
             hosts = self._read()
@@ -198,10 +198,9 @@ class CredentialStore:
 
 
 class SharedTokens:
-    """Tokens in Redis for all machines, and in the file of this one.
+    """A token cache in Redis for all machines, with a copy in the file of this machine.
 
-    A login whose tokens were renewed before there was a Redis goes on with those of the file, and
-    with the file alone it goes on when Redis is given up.
+    Because of the copy, a login keeps working when commands begin to use Redis, or stop using it.
     """
 
     def __init__(self, in_redis: "RedisTokenCache", in_file: FileTokenCache | None) -> None:
@@ -224,19 +223,19 @@ class SharedTokens:
             await self._in_file.store(key, token)
 
     async def discard(self, key: str, token: str) -> None:
-        """Deletes the token if it is still stored; a newer one stays."""
+        """Deletes the token unless it was replaced by a newer one."""
         await self._in_redis.discard(key, token)
         if self._in_file is not None:
             await self._in_file.discard(key, token)
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Returns a context manager: one holder at a time among all processes."""
+        """Returns a context manager that only one holder among all processes can enter at a time."""
         return self._in_redis.lock(key)
 
 
 @contextlib.asynccontextmanager
 async def shared_tokens(environ: Mapping[str, str], in_file: FileTokenCache | None) -> AsyncIterator[TokenCache | None]:
-    """Yields the token cache of a command: the file's, and that of Redis where there is one."""
+    """Yields the token cache of a command: the file, and Redis if it is configured."""
     url = redis_url(environ)
     if url is None:
         yield in_file
@@ -251,7 +250,7 @@ async def shared_tokens(environ: Mapping[str, str], in_file: FileTokenCache | No
 
 
 def say_misspelled_variables(environ: Mapping[str, str]) -> None:
-    """Prints the variables that nothing reads, and what they may be meant to be."""
+    """Prints misspelled variables, which nothing reads, and the names that may be meant."""
     for name, meant in misspelled_variables(environ).items():
         output.say(printable(f"there is no variable {name}; did you mean {meant}?"))
 
@@ -260,8 +259,8 @@ def say_misspelled_variables(environ: Mapping[str, str]) -> None:
 async def open_client(environ: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
     """Opens a client of the configured host.
 
-    A stored login is used if the environment has no credential of its kind, and only for the host
-    it was made for. Tokens that are fetched or renewed are stored beside it for the next command.
+    A stored login is used only for its own host, and only if the environment has no credential of
+    its kind. Tokens that are fetched or renewed are stored next to it for the next command.
     """
     env = os.environ if environ is None else environ
     say_misspelled_variables(env)
@@ -278,8 +277,8 @@ async def open_client(environ: Mapping[str, str] | None = None) -> AsyncIterator
 def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> FileTokenCache | None:
     """Returns a token cache in a file if tokens have to be kept; None otherwise.
 
-    A renewed pair must be kept, because a refresh token can be used once. An app-only token is kept
-    if possible, because requesting one for every command would soon be refused.
+    A renewed pair must be kept, because a refresh token can be used only once. An app-only token is
+    kept if possible, because the service would soon refuse to issue one for every command.
     """
     renewed = any(isinstance(each, OAuth2User) and each.refresh_token for each in credentials)
     fetched = any(isinstance(each, AppOnly) for each in credentials)

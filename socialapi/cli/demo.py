@@ -60,7 +60,7 @@ async def demo(
 
 
 async def _show_audience(client: Client, folder: Path, rows: int, settings: Mapping[str, str]) -> bool:
-    """Uploads a dirty export, in spite of faults, and shows it. Returns whether the emulator holds what it should."""
+    """Uploads a dirty export despite faults, and prints the result. Returns whether the final members are correct."""
     path = folder / "crm.csv"
     output.print_line(f"Writing a CRM export of {rows:,} rows …")
     expected = write_crm_export(path, rows)
@@ -105,7 +105,7 @@ async def _show_audience(client: Client, folder: Path, rows: int, settings: Mapp
 async def _kill_upload(
     client: Client, path: Path, requests: int, target: tuple[str, str], settings: Mapping[str, str]
 ) -> None:
-    """Starts the upload as a command, and kills it when so many requests were answered."""
+    """Starts the upload as a command, and kills it after this many responses."""
     stall = {"method": "POST", "path": UPLOADS, "fault": "stall", "after_requests": requests, "times": 1_000}
     await client.request("POST", "/_emulator/faults", json=stall)
     account, audience = target
@@ -125,7 +125,7 @@ async def _kill_upload(
                     raise ConfigurationError("the upload ended before it could be killed")
                 await asyncio.sleep(POLL_SECONDS)
         process.kill()
-        output.print_line(f"Killed the upload (kill -9); requests that were answered by then: {requests:,}")
+        output.print_line(f"Killed the upload (kill -9); requests answered by then: {requests:,}")
     except TimeoutError:
         raise ConfigurationError(
             f"the upload is not halfway after {KILL_TIMEOUT_SECONDS:g} s: try fewer rows"
@@ -144,7 +144,7 @@ async def _script(client: Client, method: str, path: str, faults: tuple[tuple[st
 
 
 async def _show_catalog(client: Client, folder: Path, rows: int) -> bool:
-    """Loads a dirty feed and shows the result. Returns whether the emulator holds what it should."""
+    """Loads a dirty feed and prints the result. Returns whether the emulator has the right products."""
     path = folder / "feed.csv"
     output.print_line(f"Writing a product feed of {rows:,} rows …")
     expected = write_product_feed(path, rows)

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def mixed(shares: Mapping[T, int], count: int, rng: random.Random) -> Iterator[T]:
-    """Yields `count` kinds. As many in a row as the shares add up to have these shares, in random order."""
+    """Yields `count` kinds in random order. Each run as long as the sum of the shares has exactly these shares."""
     kinds = [kind for kind, share in shares.items() for _ in range(share)]
     for number in range(count):
         position = number % len(kinds)
@@ -54,7 +54,7 @@ class ExpectedOutcome:
 
 
 def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_500) -> ExpectedOutcome:
-    """Writes an export of `rows` rows (UTF-8 with BOM, CRLF), the same for a seed. Returns the expected outcome."""
+    """Writes an export of `rows` rows (UTF-8 with BOM, CRLF) from a seed. Returns the expected outcome."""
     export = _Export(seed)
     with Path(path).open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, lineterminator="\r\n")
@@ -81,7 +81,7 @@ COUNTRIES: Final = (
     ("TR", "90", ("530", "531", "532", "533", "534", "535", "541", "542", "543", "544"), 7),
     ("JP", "81", ("901", "902", "903", "904", "905", "906", "907", "908", "909"), 7),
 )
-"""Regions, their code, and mobile numbers as prefixes and how many digits follow, unlike those of other regions."""
+"""Regions with their calling code and mobile numbers: prefixes of their own, and the number of further digits."""
 _SCATTER: Final = 15_485_863  # a prime, so that it is coprime to the size of every range
 _NBSP: Final = "\N{NO-BREAK SPACE}"
 _EMAIL_NOTATIONS: Final[Sequence[Callable[[str], str]]] = (
@@ -106,7 +106,7 @@ _NOTES: Final = (
     *('said: "call back",\nthen hung up', "Größe M; first order – ✓"),
 )
 _RECENT_ROWS: Final = 500
-"""How many preceding good rows a repeated row is chosen from."""
+"""The number of preceding good rows from which a repeated row is chosen."""
 _CRM_KINDS: Final[Mapping[tuple[str, str], int]] = {
     ("good", "good"): 141,
     ("good", ""): 20,
@@ -124,7 +124,7 @@ _CRM_KINDS: Final[Mapping[tuple[str, str], int]] = {
     ("empty", ""): 1,
     ("empty", "blanks"): 1,
 }
-"""What e-mail address and phone number are, and how many of 200 rows are such."""
+"""The kinds of e-mail address and phone number in a row, and the number of such rows in 200."""
 
 
 @attrs.define
@@ -164,7 +164,7 @@ class _Export:
                 yield self._new("good", "good") if email == "repeated" else self._new(email, phone)
 
     def _new(self, email: str, phone: str) -> list[str]:
-        """Returns the row of a person who was not there before, and counts its outcome."""
+        """Returns the row of a new person, and counts its outcome."""
         person = self._person()
         if email in ("good", "digest"):
             self.members.add(("email", _sha256(person.email)))
@@ -231,7 +231,7 @@ FEED_COLUMNS: Final = (
     *("inventory", "sale_price", "product_type", "item_group_id", "color", "size", "additional_image_link"),
     *("custom_label_0", "shelf"),
 )
-"""The last is the name of a column that products do not have."""
+"""The last name is not a field of products."""
 _SHOP: Final = "https://shop.example"
 
 Fields = dict[str, Any]
@@ -242,8 +242,8 @@ class ExpectedCatalog:
     """The expected result of loading the feed into an empty catalog: row outcomes, and products by
     id.
 
-    `created`, `updated` and `unchanged` are exact if every answer arrives. If one is lost, its
-    products count as unchanged, because they are put a second time.
+    `created`, `updated` and `unchanged` are exact if every response arrives. If one is lost, its
+    products count as unchanged, because they are sent a second time.
     """
 
     read: int
@@ -271,7 +271,7 @@ def write_product_feed(path: str | os.PathLike[str], rows: int, *, seed: int = 2
     counts = {name: feed.counts[name] for name in ("rejected", "created", "updated", "unchanged", "warnings")}
     counts["warnings"] += bool(
         feed.counts["updated"] or feed.counts["unchanged"]
-    )  # one tells of all ids that come again
+    )  # one warning covers all repeated ids
     return ExpectedCatalog(read=rows, products=feed.products, **counts)
 
 
@@ -283,7 +283,7 @@ _THINGS: Final = (
 )
 _NOTATIONS: Final = (*(6 * ("{}",)), " {}", "{}  ")
 _RECENT_PRODUCTS: Final = 400
-"""How many preceding good rows a repeated row is chosen from."""
+"""The number of preceding good rows from which a repeated row is chosen."""
 _FEED_KINDS: Final[Mapping[str, int]] = {
     "good": 186,
     "without a category": 2,
@@ -291,9 +291,9 @@ _FEED_KINDS: Final[Mapping[str, int]] = {
     "another price": 5,
     "again": 1,
     "invalid": 3,
-    "invalid again": 1,  # whose product stays unchanged
+    "invalid again": 1,  # the product stays unchanged
 }
-"""What a row is, and how many of 200 are such."""
+"""The kinds of rows, and the number of each in 200 rows."""
 _FAULTS: Final[Sequence[Fields | None]] = (
     None,  # an empty row
     *({"title": ""}, {"title": "x" * 151}, {"description": "x" * 5_001}, {"title": "broken\0"}),

@@ -1,4 +1,4 @@
-"""`socialapi doctor` and `socialapi limits`: what a set-up is like, asked of the service."""
+"""`socialapi doctor` and `socialapi limits`: check the set-up and the rate limits with calls to the service."""
 
 import math
 import os
@@ -35,7 +35,7 @@ TIMEOUT_SECONDS: Final = 10.0
 
 @attrs.define
 class Check:
-    """One thing that was looked at: what it is, what was found, and the exit status it leads to."""
+    """A check of the set-up: its name, its finding, and its exit status."""
 
     name: str
     found: str
@@ -44,7 +44,7 @@ class Check:
 
 @attrs.define
 class Answers:
-    """What the service said to the harmless calls."""
+    """The results of the harmless calls."""
 
     checks: list[Check] = attrs.field(factory=list)
     limits: dict[str, LimitStatus] = attrs.field(factory=dict)
@@ -72,7 +72,7 @@ async def doctor(*, json: Json = False) -> int:
 
 
 async def limits(*, json: Json = False) -> int:
-    """Shows what is known of each rate limit."""
+    """Shows the known state of each rate limit."""
     async with open_client() as client:
         found = dict(client.limits)
         if not found:
@@ -110,7 +110,7 @@ async def _ask_all(config: Config, store: CredentialStore, credentials: Sequence
 
 
 def _blamed(problem: SocialApiError) -> str | None:
-    """Returns what a failed call says more about than about its credential, or None."""
+    """Returns the part of the set-up that a failed call points to, or None if it points to the credential."""
     if not os.environ.get("SOCIALAPI_REDIS_URL"):
         return None
     from socialapi.integrations.redis_server import RedisLost
@@ -119,7 +119,7 @@ def _blamed(problem: SocialApiError) -> str | None:
 
 
 async def _ask(config: Config, store: CredentialStore, credential: Credentials, answers: Answers) -> None:
-    """Makes one harmless call with a credential, and no call that renews its token."""
+    """Makes one harmless call with a credential, without renewing its token."""
     name = NAMES[type(credential).__name__]
     settings: dict[str, Any] = {"timeout_seconds": TIMEOUT_SECONDS, "retries": 0, "max_wait_seconds": TIMEOUT_SECONDS}
     tokens = FileTokenCache(store.token_cache_path)
@@ -156,7 +156,7 @@ def _asks_ads(credential: Credentials, config: Config) -> bool:
 
 
 async def _ask_platform(client: Client, credential: Credentials) -> Mapping[str, str]:
-    """Asks for a post that does not exist, and returns the headers of the answer."""
+    """Requests a post that does not exist, and returns the headers of the response."""
     auth: Literal["app", "user"] = "app" if isinstance(credential, AppOnly | Bearer) else "user"
     try:
         reply = await client.request("GET", "/2/tweets", params={"ids": "1"}, auth=auth)
@@ -167,7 +167,7 @@ async def _ask_platform(client: Client, credential: Credentials) -> Mapping[str,
 
 
 def _files(store: CredentialStore) -> list[Check]:
-    """Returns the files that hold state, and whether others may read them."""
+    """Returns the files that hold state, and whether other users may read them."""
     checks = []
     for name, path in (("logins", store.path), ("renewed tokens", store.token_cache_path)):
         if not path.exists():
@@ -187,7 +187,7 @@ def _limit(status: LimitStatus) -> str:
 
 
 def _print(checks: Sequence[Check], limits: Mapping[str, LimitStatus], *, as_json: bool) -> int:
-    """Prints what was found, and returns the exit status: that of the gravest check."""
+    """Prints the findings, and returns the exit status of the most serious one."""
     status = max(each.status for each in checks)
     if as_json:
         found = {

@@ -1,4 +1,4 @@
-"""`socialapi emulator`, here or in the background, and a private one in a child process for the demo."""
+"""`socialapi emulator`, in the foreground or background, and a private emulator in a child process for the demo."""
 
 import asyncio
 import contextlib
@@ -43,11 +43,11 @@ POLL_SECONDS: Final = 0.02
 ANSWER_TIMEOUT_SECONDS: Final = 10.0
 MAX_ANSWER_BYTES: Final = 1_048_576
 PROBED_FOR_SECONDS: Final = 1.0
-"""How long to wait for a command that only probes the lock."""
+"""The timeout for a command that only probes the lock."""
 
 
 def this_program(*arguments: str) -> list[str]:
-    """Returns the command of this program in another process, which imports nothing from the current folder."""
+    """Returns the command that runs this program in another process, without imports from the current folder."""
     return [sys.executable, "-P", "-m", "socialapi", *arguments]
 
 
@@ -55,7 +55,7 @@ def this_program(*arguments: str) -> list[str]:
 async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
     """Starts `socialapi emulator` on a free port and yields its ready line. Ends it with the block.
 
-    The child also ends when its standard input closes, and so with this process, however that ends.
+    The child also ends when its standard input closes, so it never outlives this process.
     """
     process = await asyncio.create_subprocess_exec(
         *this_program("emulator", "--port", "0", "--until-stdin-closes"),
@@ -107,19 +107,19 @@ class EmulatorFlags:
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1"
     port: Annotated[
         int,
-        whole_number(help="Port to listen on; 0 takes a free one.", least=0, most=65_535),
+        whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535),
     ] = 8080
     empty: Annotated[bool, Parameter(help="Start without the seed data.", negative=())] = False
     lenient_fields: Annotated[
         bool,
         Parameter(
-            help="Ignore fields, expansions and parameters that the documentation does not know, as programs written "
-            "for the public API send them, instead of refusing them.",
+            help="Ignore undocumented fields, expansions and parameters, which programs written for the public API "
+            "send, instead of rejecting them.",
             negative=(),
         ),
     ] = False
     env_file: Annotated[
-        Path | None, Parameter(help="Write the addresses and credentials here as well, as shell variables to source.")
+        Path | None, Parameter(help="Also write the addresses and credentials to this file, as shell variables.")
     ] = None
     webhook_target: Annotated[
         tuple[str, ...],
@@ -136,15 +136,14 @@ class EmulatorFlags:
     allow_host: Annotated[
         tuple[str, ...],
         Parameter(
-            help="A further host name under which the control plane answers, beside localhost and IP addresses; "
-            "can be repeated.",
+            help="Another host name for the control plane, in addition to localhost and IP addresses; can be repeated.",
             negative=(),
         ),
     ] = ()
 
     @property
     def targets(self) -> dict[str, str]:
-        """The webhook targets. Raises InvalidInput for what is none."""
+        """The webhook targets. Raises InvalidInput if one is invalid."""
         return dict(map(_target, self.webhook_target))
 
 
@@ -157,16 +156,16 @@ def emulator(
     flags: EmulatorFlags = DEFAULT_FLAGS,
     detach: Annotated[
         bool,
-        Parameter(help="Return when it serves; it runs in the background until --stop.", negative=(), group=WAYS),
+        Parameter(help="Run in the background until --stop; return once it is ready.", negative=(), group=WAYS),
     ] = False,
     stop: Annotated[
         bool,
-        Parameter(help="End the one that --detach started on this --port, and start none.", negative=(), group=WAYS),
+        Parameter(help="Stop the emulator that --detach started on this --port.", negative=(), group=WAYS),
     ] = False,
     until_stdin_closes: Annotated[
         bool,
         Parameter(
-            help="Also end when standard input does, so that it never outlives its parent.", negative=(), group=WAYS
+            help="Also end when standard input closes, so that it never outlives its parent.", negative=(), group=WAYS
         ),
     ] = False,
     detached_log: Annotated[Path | None, Parameter(show=False)] = None,
@@ -184,20 +183,20 @@ def emulator(
 @app.command
 def target(
     url: Annotated[str, Parameter(help="The URL of a webhook, public https without a port.")],
-    local: Annotated[str, Parameter(help="The address on this machine to which its requests really go.")],
+    local: Annotated[str, Parameter(help="The local address to which requests for the URL are sent.")],
     /,
     *,
     port: Annotated[
         int | None,
         whole_number(
-            help="Port of the emulator; that of SOCIALAPI_BASE_URL unless given, or 8080.", least=1, most=65_535
+            help="Port of the emulator; by default that of SOCIALAPI_BASE_URL, or 8080.", least=1, most=65_535
         ),
     ] = None,
 ) -> int:
     """Add a webhook target to a running emulator.
 
-    For example `socialapi emulator target https://hooks.example.com/in http://127.0.0.1:9000/in`. A
-    target of the same URL is replaced. Exit status: 0 added, 2 the emulator does not take it, 3 no
+    For example `socialapi emulator target https://hooks.example.com/in http://127.0.0.1:9000/in`.
+    Replaces an earlier target of the same URL. Exit status: 0 added, 2 rejected by the emulator, 3 no
     emulator answers.
     """
     host, to_port = _place(os.environ.get("SOCIALAPI_BASE_URL", "")) if port is None else (LOCAL_HOST, port)
@@ -217,7 +216,7 @@ def target(
 
 
 def _place(base_url: str) -> tuple[str, int]:
-    """Returns the host and port of a base URL, which may be empty. Raises ConfigurationError, which hides it."""
+    """Returns the host and port of a base URL, which may be empty. Raises ConfigurationError without quoting it."""
     where = split_address(base_url)
     host = where and (where.hostname or LOCAL_HOST)
     if not (where and host and is_host(host)):
@@ -226,7 +225,7 @@ def _place(base_url: str) -> tuple[str, int]:
 
 
 def _reason_of(answer: bytes) -> str:
-    """Returns the emulator's reason for a refusal; empty if another server answered."""
+    """Returns the emulator's reason for a rejection, or an empty string if another server answered."""
     try:
         return "; ".join(str(error["message"]) for error in orjson.loads(answer)["errors"])
     except (ValueError, KeyError, TypeError):
@@ -242,7 +241,7 @@ async def _serve(
 
         def note(ready: Mapping[str, str]) -> None:
             if flags.env_file is not None:
-                with output.replacing(flags.env_file) as file:  # for its owner alone
+                with output.replacing(flags.env_file) as file:  # readable only by its owner
                     file.write(_exports(ready).encode())
             if detached_log is not None:
                 background = _Background.on(_port_of(ready["base_url"]))
@@ -266,7 +265,7 @@ def _port_of(base_url: str) -> int:
 
 
 def _target(text: str) -> tuple[str, str]:
-    """Returns a webhook's URL and its local address, which may contain equals signs, or raises InvalidInput."""
+    """Returns a webhook's URL and its local address. Both may contain equals signs. Raises InvalidInput if invalid."""
     match = re.fullmatch(r"((?i:https)://.+?)=(https?://\S+)", text)
     if match is None:
         raise InvalidInput(
@@ -279,11 +278,11 @@ def _target(text: str) -> tuple[str, str]:
 
 
 _OWN_BEGINNING: Final = b"export SOCIALAPI_BASE_URL=http://"
-"""The beginning of the files that the emulator writes. No service but a local one is without TLS."""
+"""The beginning of the files that the emulator writes. Only a local service works without TLS."""
 
 
 def _check_env_file(path: Path | None) -> None:
-    """Raises InvalidInput for a file with content that is not of an emulator."""
+    """Raises InvalidInput if the file has content that no emulator has written."""
     if path is None or not path.is_file() or is_written_through(path):
         return
     with contextlib.suppress(OSError), path.open("rb") as file:
@@ -308,8 +307,8 @@ _LOG_NAME: Final = re.compile(r"emulator-[A-Za-z0-9_]+\.log").fullmatch
 class _Background:
     """The emulator in the background on a port.
 
-    Its process holds the lock of a note about it, so that a note that was left behind is never
-    taken for a process, and no other process for the emulator.
+    Its process holds the lock of a note about itself. So a stale note is never mistaken for a running
+    emulator, nor another process for the emulator.
     """
 
     port: int
@@ -321,15 +320,15 @@ class _Background:
 
     @contextlib.contextmanager
     def noted(self, base_url: str, log: Path) -> Iterator[None]:
-        """Notes this process, while the block runs, with a lock that it has until it ends.
+        """Writes a note about this process, and holds its lock, while the block runs.
 
-        Raises ConfigurationError if another one is noted.
+        Raises ConfigurationError if another process holds the lock.
         """
         lock = FileLock(self.path)
         until = time.monotonic() + PROBED_FOR_SECONDS
         while (holder := lock.take()) is not None:
             if time.monotonic() >= until:
-                raise ConfigurationError(f"an emulator in the background is noted for port {self.port}: {holder}")
+                raise ConfigurationError(f"an emulator already runs in the background on port {self.port}: {holder}")
             time.sleep(POLL_SECONDS)
         if (earlier := self._earlier_log()) is not None:
             earlier.unlink(missing_ok=True)
@@ -341,17 +340,17 @@ class _Background:
         log.unlink(missing_ok=True)
 
     def holder(self) -> Holder | None:
-        """Returns the process that is noted; None if it has ended."""
+        """Returns the process in the note; None if it has ended."""
         lock = FileLock(self.path)
         try:
             return lock.take()
-        except FileNotFoundError:  # nothing was ever noted
+        except FileNotFoundError:  # there was never a note
             return None
         finally:
             lock.release()
 
     def note(self) -> Mapping[str, str]:
-        """Returns the note; empty if there is none that can be read."""
+        """Returns the note, or an empty mapping if there is no readable one."""
         try:
             found = json.loads(read_small(self.path))
         except (OSError, ValueError, RecursionError):
@@ -359,13 +358,13 @@ class _Background:
         return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
 
     def _earlier_log(self) -> Path | None:
-        """Returns the log of the emulator before, which ended without removing it; None if none is noted."""
+        """Returns the log of an earlier emulator that ended without removing it, or None."""
         name = Path(self.note().get("log", "")).name
         return self.path.with_name(name) if _LOG_NAME(name) else None
 
 
 def _detach(flags: EmulatorFlags) -> int:
-    """Starts an emulator in a session of its own, and returns when it serves."""
+    """Starts an emulator in a separate session, and returns when it is ready."""
     background = _Background.on(flags.port)
     if flags.port and (holder := background.holder()) is not None:
         raise InvalidInput(
@@ -379,23 +378,23 @@ def _detach(flags: EmulatorFlags) -> int:
         with os.fdopen(descriptor, "wb") as errors:
             process = _started(flags, log, errors)
         line = _ready_line_within(process, READY_TIMEOUT_SECONDS)
-    except BaseException:  # interrupted, or there can be no process: nobody would find the log
+    except BaseException:  # interrupted, or no process could be started: nobody would find the log
         Path(log).unlink()
         raise
-    if sys.stderr is not None:  # as it is where the parent closed it
+    if sys.stderr is not None:  # it is None if the parent closed it
         sys.stderr.write(Path(log).read_text("utf-8", "replace"))
     if not line:
         Path(log).unlink()
-        if (status := process.wait()) > 0:  # it said why itself
+        if (status := process.wait()) > 0:  # it has printed the reason
             return status
         output.say(f"the emulator ended before it was ready, or was not ready within {READY_TIMEOUT_SECONDS:g} seconds")
         return output.USAGE
-    process.returncode = 0  # or Python warns that it goes on
+    process.returncode = 0  # otherwise, Python warns that it is still running
     ready = orjson.loads(line)
     base_url = ready["base_url"]
-    if flags.env_file is not None:  # which has the secrets, so that a log does not
+    if flags.env_file is not None:  # the file has the secrets, which must not be in a log
         ready = {name: value for name, value in ready.items() if name == "event" or name.endswith("_url")}
-    print(orjson.dumps(ready).decode(), flush=True)  # nothing where standard output is closed
+    print(orjson.dumps(ready).decode(), flush=True)  # prints nothing if standard output is closed
     output.say(f"the emulator serves on {base_url}, with its log in {log}")
     if flags.env_file is not None:
         path = shlex.quote(os.path.join(".", flags.env_file))  # noqa: PTH118 - Path drops the dot that a shell needs
@@ -420,7 +419,7 @@ def _started(flags: EmulatorFlags, log: str, errors: IO[bytes]) -> "subprocess.P
 
 
 def _ready_line_within(process: "subprocess.Popen[bytes]", seconds: float) -> bytes:
-    """Returns the ready line of an emulator. It is empty if the process ended, or had to be ended, without one."""
+    """Returns the ready line of an emulator, or no bytes if the process printed none and ended or was ended."""
     assert process.stdout is not None
     ceiling = threading.Timer(seconds, process.kill)
     ceiling.start()
@@ -440,14 +439,14 @@ def _stop(port: int) -> int:
         raise InvalidInput("--stop takes the --port that the emulator listens on")
     background = _Background.on(port)
     holder, note = background.holder(), background.note()
-    # A command that looks whether the lock is free has it for a moment, and is not noted.
+    # A command that probes the lock holds it for a moment, but is not in the note.
     if holder is None or str(holder.process_id) != note.get("process"):
-        crashed = f"; one has ended by itself, and its log is {note['log']}" if "log" in note else ""
+        crashed = f"; one ended by itself, and its log is {note['log']}" if "log" in note else ""
         output.say(f"no emulator runs in the background on port {port}{crashed}")
         return output.DONE
     if (machine := note.get("machine")) != platform.node():
         raise ConfigurationError(f"the emulator on port {port} runs on another machine, {machine}")
-    # The lock is held, so that the process is alive and the number is its own.
+    # The lock is held, so the process is alive, and its id was not reused.
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.kill(int(note["process"]), signal.SIGTERM)
     _wait_until_ended(background, note["process"])

@@ -1,4 +1,4 @@
-"""`socialapi jobs forget`: deletes what a job has left on this machine."""
+"""`socialapi jobs forget`: deletes the files of a job on this machine."""
 
 import shlex
 import sys
@@ -16,9 +16,11 @@ from socialapi.cli.output import printable
 from socialapi.errors import InvalidInput
 
 CONSEQUENCES: Final[dict[Kind, str]] = {
-    "snapshot": "without the file the next sync adds everybody again, and removes nobody who has left since the last one",
-    "digest file": "without the file the next load puts every product again, and what has vanished since the last one stays",
-    "rejects file": "what was rejected stands nowhere else",
+    "snapshot": "without the file, the next sync adds everyone again, and people who left since the last sync are not "
+    "removed",
+    "digest file": "without the file, the next load sends every product again, and products that vanished since the last "
+    "load stay",
+    "rejects file": "the rejected rows are listed nowhere else",
 }
 
 
@@ -37,22 +39,22 @@ def forget(
     yes: Annotated[
         bool,
         Parameter(
-            help="Delete it also if the job is not finished, and cannot be resumed then, or if later jobs need the file.",
+            help="Delete it even if the job is unfinished, and cannot be resumed then, or if later jobs need the file.",
             negative=(),
         ),
     ] = False,
-    keep_rejects: Annotated[bool, Parameter(help="Leave the rejects file of the job.", negative=())] = False,
+    keep_rejects: Annotated[bool, Parameter(help="Keep the rejects file of the job.", negative=())] = False,
 ) -> int:
-    """Deletes what a job has left, or one file of a job, and returns the exit status."""
+    """Deletes the files of a job, or one of them, and returns the exit status."""
     if gone == (job is not None):
         raise InvalidInput("give a JOB, or --gone")
     if job is None:
-        # A folder that is gone too may be on a disk that is not mounted now.
+        # If the folder is also missing, it may be on a disk that is not mounted.
         gone_jobs = [each for each in all_jobs() if each.state == GONE and each.path.parent.is_dir()]
         done = [_forget(each, keep_rejects=keep_rejects) for each in gone_jobs]
         return output.DONE if all(done) else output.SOME_REJECTED
     where = find(job)
-    kind = None if where is not None and where[1] else kind_of(job)  # what is listed is a journal
+    kind = None if where is not None and where[1] else kind_of(job)  # listed files are journals
     if kind in CONSEQUENCES:
         path = Path(job)
         if not (yes or _confirmed(f"Delete the {kind} {path}? {CONSEQUENCES[kind].capitalize()}.")):
@@ -67,34 +69,34 @@ def forget(
 
 
 def _forget(found: JobStatus, *, keep_rejects: bool) -> bool:
-    """Deletes what a job has left, and prints what stays; False if a rejects file of the job may."""
-    # The list comes last: while the job is in it, a deletion that failed can be repeated.
+    """Deletes the files of a job, and prints the ones that it keeps. Returns False if a rejects file was kept."""
+    # The job is removed from the list last, so that a failed deletion can be repeated.
     is_whole = keep_rejects or _forget_rejects(found)
     was_there = found.path.exists()
-    # Of a journal that is gone, what was beside it is erased.
+    # If the journal itself is gone, this erases the files next to it.
     if found.path.parent.is_dir() and not erase(found.path, "journal"):
         raise InvalidInput(f"the job {found.id} is running: end it first")
-    output.say(f"deleted the journal {found.path}" if was_there else f"took the job {found.id} out of the list")
+    output.say(f"deleted the journal {found.path}" if was_there else f"removed the job {found.id} from the list")
     unlink(found.path)
     digests = file_of(found.arguments, "digests")
     if digests is not None and digests.is_file():
         command = f"socialapi jobs forget {shlex.quote(str(digests))}"
-        output.say(f"the digest file {digests} stays, as later loads need it; `{command}` deletes it")
+        output.say(f"the digest file {digests} is kept, because later loads need it; `{command}` deletes it")
     outcomes = file_of(found.arguments, "outcomes")
     for path in () if outcomes is None else filter(Path.is_file, (outcomes, part_of(outcomes))):
-        output.say(f"the outcomes file {path} stays, as it is a result; delete it when nobody needs it")
+        output.say(f"the outcomes file {path} is kept, because it is a result; delete it when it is no longer needed")
     return is_whole
 
 
 def _check(job: JobStatus, *, yes: bool) -> None:
-    """Raises InvalidInput for a job that is running, or that is not finished and not given up."""
+    """Raises InvalidInput if the job is running, or if it is unfinished and the user does not confirm."""
     if job.state == RUNNING:
         raise InvalidInput(f"the job {job.id} is running: end it first")
     is_over = job.state in (GONE, "empty") or job.view.is_finished
     question = f"The job {job.id} is {job.state} and cannot be resumed without {job.path}. Delete it?"
     if not (is_over or yes or _confirmed(question)):
         raise InvalidInput(
-            f"the job {job.id} is {job.state}, and cannot be resumed without its journal: add --yes to delete it all the same"
+            f"the job {job.id} is {job.state}, and cannot be resumed without its journal: add --yes to delete it anyway"
         )
 
 
@@ -105,30 +107,30 @@ def _confirmed(question: str) -> bool:
 
 
 def _forget_rejects(job: JobStatus) -> bool:
-    """Deletes the rejects file of the job; False, and says why, if something of the job may stay."""
+    """Deletes the rejects file of the job, or prints why not. Returns False if a file of this job may remain."""
     path = file_of(job.arguments, "rejects")
     if path is None or not (path.is_file() or part_of(path).is_file()):
         return True
     later = _later_job(path, job)
     if later is not None:
-        output.say(f"the rejects file {path} is of the job {later} by now, and stays")
+        output.say(f"the rejects file {path} now belongs to the job {later}, and is kept")
         return True
     if path.is_file() and not RejectsFile.is_like(path):
-        output.say(f"{path} is no rejects file any more, and stays")
+        output.say(f"{path} is no longer a rejects file, and is kept")
         return False
     if path.is_file() and not job.has_left(path):
         command = f"socialapi jobs forget {shlex.quote(str(path))}"
         output.say(f"the rejects file {path} was changed after the job, so it is kept; `{command}` deletes it")
         return False
     if not erase(path, "rejects file"):
-        output.say(f"the rejects file {path} is in use by another job, and stays")
+        output.say(f"the rejects file {path} is in use by another job, and is kept")
         return False
     output.say(f"deleted the rejects file {path}")
     return True
 
 
 def _later_job(rejects: Path, job: JobStatus) -> str | None:
-    """Returns the id of a job that has written this rejects file anew since the job ran."""
+    """Returns the id of a later job that has replaced this rejects file, or None."""
     for other in all_jobs():
         its = file_of(other.arguments, "rejects")
         is_later = other.id != job.id and other.view.last_run_at > job.view.last_run_at

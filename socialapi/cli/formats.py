@@ -39,15 +39,15 @@ ENDINGS: Final[Mapping[str, Format]] = {
     ".tsv": "table",
     ".txt": "table",
 }
-"""The formats of files by what their names end with."""
+"""The format for each ending of a file name."""
 
 
 @attrs.frozen
 class Column(Generic[T]):
-    """A column of a table. `value` returns what is in the cell of an item; None is shown as a dash.
+    """A column of a table. `value` returns the cell of an item; None is shown as a dash.
 
-    A text is cut if the terminal is narrow. Ids and times are of use only as a whole. A time has
-    its seconds on a terminal if `has_seconds` is true, and elsewhere always.
+    Text is cut if the terminal is narrow, but ids and times never are. On a terminal, times have
+    seconds only if `has_seconds` is true.
     """
 
     name: str
@@ -65,11 +65,11 @@ class Column(Generic[T]):
 
 @attrs.frozen(kw_only=True)
 class ListKind(Generic[T]):
-    """What the items of a list are called, and how they look.
+    """The name of the items of a list, and their form in each format.
 
-    `columns` are those of a table. JSON has what `to_json` returns. The columns of CSV and Parquet
-    are the fields of the class `record`, an object of which `to_record` makes of an item. `fields`
-    chooses columns of tables and of CSV; by default all are there.
+    `columns` are the columns of a table. `to_json` returns an item for JSON. The columns of CSV and
+    Parquet are the fields of the class `record`, to which `to_record` converts an item. `fields`
+    selects columns of tables and CSV; by default, all are printed.
     """
 
     name: str
@@ -80,7 +80,7 @@ class ListKind(Generic[T]):
     fields: Sequence[str] = ()
 
     def shown_columns(self) -> Sequence[Column[T]]:
-        """Returns the columns of a table. Raises InvalidInput for a field that there is not."""
+        """Returns the columns of a table. Raises InvalidInput for an unknown field."""
         named = {column.name: column for column in self.columns}
         return [named.get(field) or self._column(field) for field in self.fields] or self.columns
 
@@ -95,7 +95,7 @@ class ListKind(Generic[T]):
         if not found:
             known = (*(column.name for column in self.columns), *map(".".join, every))
             meant = near_name(field, known)
-            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(dict.fromkeys(known))}"
+            hint = f"did you mean {meant}?" if meant else f"the columns are {', '.join(dict.fromkeys(known))}"
             raise InvalidInput(f"--fields: there is no column {field!r}: {hint}")
         return found
 
@@ -120,12 +120,12 @@ class Destination:
         self.is_terminal: bool = (output.standard_output() if file is None else file).isatty()
 
     def use_utf8(self) -> None:
-        """Makes standard output take UTF-8 and line ends as they are, whatever the locale says."""
+        """Makes standard output write UTF-8 and unchanged line ends in every locale."""
         if self._file is None and isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="", errors="backslashreplace")
 
     def write(self, text: str) -> None:
-        """Writes the text at once."""
+        """Writes the text immediately."""
         if self._file is not None:
             self._file.write(text.encode("utf-8", "backslashreplace"))
         else:
@@ -139,10 +139,10 @@ class Destination:
 
 
 class TextWriter(Generic[T]):
-    """Gathers texts of items, written with `begin`, `between` and `end`. `if_none` is a list without items."""
+    """Collects items as text, and writes `begin`, `between` and `end` around them, or `if_none` for an empty list."""
 
     is_readable_in_part: bool = True
-    """Whether what was written before an error can be used."""
+    """Whether output that was written before an error is usable."""
 
     def __init__(
         self,
@@ -167,14 +167,14 @@ class TextWriter(Generic[T]):
         self._texts.append(self._text(item))
 
     def flush(self) -> None:
-        """Writes the texts of the items, and before the first one what begins the output."""
+        """Writes the collected items, after `begin` if they are the first."""
         if self._texts:
             texts, self._texts = self._texts, []
             before, self._has_begun = self._between if self._has_begun else self._begin, True
             self._destination.write(before + self._between.join(texts))
 
     def close(self, *, is_complete: bool) -> None:
-        """Writes what ends the output, also one that an error has ended."""
+        """Writes the end of the output, even after an error."""
         self.flush()
         if self._has_begun or is_complete:
             self._destination.write(self._end if self._has_begun else self._if_none)
@@ -186,7 +186,7 @@ class TextWriter(Generic[T]):
 
 _GAP: Final = "  "
 _MIN_WIDTH: Final = 8
-"""How much of a text is shown at least; rather than less, columns are left out."""
+"""The smallest width to which text is cut. If this does not suffice, columns are omitted."""
 
 
 def print_row(kind: ListKind[T], item: T) -> None:
@@ -209,14 +209,14 @@ class TerminalTable(Generic[T]):
         self._natural = [cell_len(name) for name in self._header]
         self._rows: list[list[str]] = []
         self._shown = 0
-        """How many columns there are, once the header is printed."""
+        """The number of columns, once the header is printed."""
 
     def add(self, item: T) -> None:
         """Takes an item."""
         self._rows.append([column.cell(item, is_shown=True) for column in self._columns])
 
     def flush(self) -> None:
-        """Prints the items, and before the first ones the header."""
+        """Prints the collected items, after the header if they are the first."""
         if not self._rows:
             return
         for at, cells in enumerate(zip(*self._rows, strict=True)):
@@ -239,7 +239,7 @@ class TerminalTable(Generic[T]):
 
 
 def aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Returns the cells as a line with columns of these widths; cells beyond them are left out."""
+    """Returns the cells as a line with columns of these widths. Cells beyond these columns are omitted."""
     shown = [
         cell if cell_len(cell) <= width else f"{set_cell_size(cell, width - 1)}…"
         for cell, width in zip(cells, widths, strict=False)
@@ -248,10 +248,10 @@ def aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def fitting_widths(natural: Sequence[int], may_be_cut: Sequence[bool], available: int, *, shown: int = 0) -> list[int]:
-    """Returns the widths of as many columns, from the left, as fit the available width, or of those
-    that are shown already.
+    """Returns the widths of the columns, from the left, that fit the available width, or of the first
+    `shown` columns.
 
-    The widest that may be cut give way first. The first column is there however narrow it gets.
+    Shrinks the widest columns that may be cut first. The first column is always included.
     """
     for count in (shown,) if shown else range(len(natural), 0, -1):
         room = available - len(_GAP) * (count - 1)
@@ -270,17 +270,16 @@ def fitting_widths(natural: Sequence[int], may_be_cut: Sequence[bool], available
 # JSON --------------------------------------------------------------------------------------------
 
 _ODD_CONTROLS: Final = re.compile("[\x7f-\x9f]")
-"""Matches what JSON need not escape, and what some terminals obey."""
+"""Matches the control characters that JSON need not escape, but that some terminals obey."""
 
 
 _NOT_SHOWN: Final = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
-"""Categories of characters that a terminal may obey, such as those that turn text, or that nobody sees."""
+"""Categories of characters that are invisible, or that a terminal may obey, such as those that reverse text."""
 
 
 def shown_json(text: str, *, is_shown: bool | None = None) -> str:
-    """Returns JSON for standard output: the same, but that on a terminal characters that it may
-    obey are escaped. `is_shown` says whether it is for a terminal; by default standard output is
-    asked.
+    """Returns JSON for standard output. If that is a terminal, escapes the characters that a terminal
+    may obey. `is_shown` overrides the check for a terminal.
     """
     if text.isprintable() or not (output.standard_output().isatty() if is_shown is None else is_shown):
         return text
@@ -288,7 +287,7 @@ def shown_json(text: str, *, is_shown: bool | None = None) -> str:
 
 
 def _escaped(letter: str) -> str:
-    """Returns an escape of JSON. It keeps white space, which may stand between values."""
+    """Returns a character as a JSON escape. Keeps white space, which may be between values."""
     return letter if letter in "\t\n\r" else json.dumps(letter)[1:-1]
 
 
@@ -300,17 +299,17 @@ def json_line(shape: Any) -> str:
 # CSV ---------------------------------------------------------------------------------------------
 
 _FORMULA: Final = re.compile(r"[=+\-@\t\r](?![0-9.]*\Z)")
-"""Matches what a spreadsheet may run when it opens a CSV file. A number with a sign is harmless."""
+"""Matches a cell that a spreadsheet may run as a formula. A number with a sign is harmless."""
 EXTRA: Final = "extra"
 
 
 class Csv(Generic[T]):
-    """The lines of items, as RFC 4180 has them.
+    """The lines of items in CSV (RFC 4180).
 
-    Columns are the fields of the class. Members of nested objects have names with dots; lists, and
-    objects of unknown shape, are JSON. The column `extra` has, as JSON, the members that the class
-    does not know. Cells that a spreadsheet would take for formulas are counted; with
-    `escape_formulas` they begin with an apostrophe.
+    Columns are the fields of the class. Members of nested objects have names with dots. Lists, and
+    objects of unknown shape, are JSON. The column `extra` has the members that the class does not
+    know, as JSON. Cells that a spreadsheet would run as formulas are counted or, with
+    `escape_formulas`, begin with an apostrophe.
     """
 
     def __init__(self, kind: ListKind[T], *, is_shown: bool, escape_formulas: bool = False) -> None:
@@ -341,7 +340,7 @@ class Csv(Generic[T]):
         return shown_json(json_line(value), is_shown=self._is_shown)
 
     def say_formulas(self) -> None:
-        """Prints how many cells a spreadsheet would take for formulas, unless they are escaped."""
+        """Prints the number of cells that a spreadsheet would run as formulas, unless they are escaped."""
         if self._formulas and not self._escape_formulas:
             one = self._formulas == 1
             output.say(
@@ -351,7 +350,7 @@ class Csv(Generic[T]):
 
 
 def csv_paths(record: type[Any], within: tuple[type[Any], ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yields the columns of a class in CSV: the names on the way to each value that is no object."""
+    """Yields the CSV columns of a class, each as the path of names to a value that is not an object."""
     attrs.resolve_types(record, include_extras=True)
     for field in attrs.fields(record):
         if not field.init or field.name == EXTRA:
@@ -368,7 +367,7 @@ def _kind(field: "attrs.Attribute[Any]") -> Any:
 
     try:
         return kind_of(field)
-    except TypeError:  # a field of several kinds
+    except TypeError:  # a field with several types
         return object
 
 
@@ -380,7 +379,7 @@ def _taken(shape: dict[str, Any], path: Sequence[str]) -> Any:
 
 
 def _without_empty(shape: dict[str, Any]) -> dict[str, Any]:
-    """Returns the data without what is left of objects whose members were taken."""
+    """Returns the data without objects that are empty because their members were removed."""
     found = {name: _without_empty(each) if isinstance(each, dict) else each for name, each in shape.items()}
     return {name: each for name, each in found.items() if each not in (None, {})}
 
@@ -403,7 +402,7 @@ class Parquet(Generic[T]):
 
     def __init__(self, kind: ListKind[T], destination: Destination) -> None:
         if destination.is_terminal:
-            raise InvalidInput("Parquet is not for a terminal: name a file with --output-file")
+            raise InvalidInput("Parquet needs a file: name one with --output-file")
         from socialapi.integrations.arrow import arrow_table, parquet_writer
 
         self._kind = kind
@@ -429,10 +428,10 @@ class Parquet(Generic[T]):
         self._records = []
 
     def close(self, *, is_complete: bool) -> None:
-        """Writes the last items and what makes it a file. Of one that is not complete nothing is kept."""
+        """Writes the last items and the end of the file. An incomplete file is not kept."""
         if self._records and is_complete:
             self._write_group()
-        self._parquet.close()  # also for an error, or it would write to its file later
+        self._parquet.close()  # even after an error: otherwise it would write to its file later
         if self._spool is not None:
             with self._spool:
                 self._spool.seek(0)
@@ -452,15 +451,15 @@ def writing(
 ) -> Iterator[Writer[T]]:
     """Yields a writer of the format, to standard output or a file.
 
-    An earlier file at the path stays if the block fails. Raises InvalidInput for what is not for a
-    terminal, and OSError if nothing can be written there.
+    An earlier file at the path is kept if the block fails. Raises InvalidInput if the format cannot
+    be printed to a terminal, and OSError if the output cannot be written.
     """
     with contextlib.nullcontext() if path is None else output.replacing(path) as file:
         writer = _writer(kind, format_, Destination(file), escape_formulas=escape_formulas)
         try:
             yield writer
         except BaseException:
-            with contextlib.suppress(OSError):  # it may be what ended the block
+            with contextlib.suppress(OSError):  # the same error may have ended the block
                 writer.close(is_complete=False)
             raise
         writer.close(is_complete=True)

@@ -20,7 +20,7 @@ from socialapi.webhooks.dead_letters import DeadLetter, DeadLetters
 
 app: Final = App(name="inbox", help="Events that were put aside in an inbox.")
 
-InboxArgument = Annotated[Path, Parameter(help="File of the inbox, as it is given to the receiver.")]
+InboxArgument = Annotated[Path, Parameter(help="File of the inbox that the receiver uses.")]
 Numbers = Annotated[int, Parameter(help="Number of an event, as `socialapi webhooks inbox list` shows it.")]
 EveryOne = Annotated[bool, Parameter(name="--all", help="All events that were put aside.", negative=())]
 
@@ -64,8 +64,8 @@ _LETTERS: Final = ListKind[PutAside](
 
 @app.command(name="list")
 async def list_(inbox: InboxArgument, /, *, flags: ListFlags = ALL) -> int:
-    """Print the events that were handed out too often and never finished: number, id, type, how
-    often, and when they were put aside.
+    """Print the events that were put aside after too many unfinished attempts: number, id, type,
+    attempts and time.
 
     For example `socialapi webhooks inbox list events.sqlite`. Exit status: 0 done, 2 wrong usage or
     no inbox.
@@ -78,8 +78,8 @@ async def list_(inbox: InboxArgument, /, *, flags: ListFlags = ALL) -> int:
 
 @app.command
 async def retry(inbox: InboxArgument, /, *numbers: Numbers, every: EveryOne = False, json: AsJson = False) -> int:
-    """Have events handed out again, and counted from the start: by a receiver that runs within
-    seconds, else by the next one.
+    """Have events delivered again, with a new count of attempts. A running receiver gets them within
+    seconds; otherwise, the next receiver does.
 
     For example `socialapi webhooks inbox retry events.sqlite --all`. Exit status: 0 done, 1 some
     were not put aside, 2 wrong usage or no inbox.
@@ -117,7 +117,7 @@ async def _change(
 
 @contextlib.asynccontextmanager
 async def _opened(inbox: Path) -> AsyncIterator[SqliteFile]:
-    """Opens an inbox that exists, which receivers may have open."""
+    """Opens an existing inbox, which receivers may be using."""
     from socialapi.webhooks.inbox import SCHEMA
 
     if not inbox.is_file():  # noqa: ASYNC240 - a look at a local file, before anything else runs

@@ -28,15 +28,15 @@ from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.internal.private_files import make_private_folder
 
-FORGET_HELP: Final = """Delete what a job has left: its journal and its rejects file, with everything
-beside them, and its line in the list.
+FORGET_HELP: Final = """Delete the files of a job: its journal and its rejects file, with the helper files
+next to them, and its line in the list.
 
-For example `socialapi jobs forget nightly.journal`, or `socialapi jobs forget --gone`. What the job has done stays done. One that is not finished is deleted with --yes, or after a
-question at a terminal; one that is running is not. A digest file stays, as later loads need it:
-name its path to delete it, as with a snapshot, whose folder of scratch files goes as well.
+For example `socialapi jobs forget nightly.journal`, or `socialapi jobs forget --gone`. The effects of the job remain. An unfinished job is deleted only with --yes, or after you confirm at
+a terminal; a running job is not deleted. A digest file is kept, because later loads need it: give its
+path to delete it. Give the path of a snapshot to delete it with its folder of scratch files.
 
-Exit status: 0 deleted, 1 deleted, but for a rejects file that another job uses, that was changed
-after the job, or that holds something else by now, 2 there is no such job, it is running, or it is not finished.
+Exit status: 0 deleted, 1 deleted except for a rejects file that another job uses, that was changed
+after the job, or that is something else now, 2 there is no such job, it is running, or it is not finished.
 """
 
 app: Final = App(name="jobs")
@@ -46,14 +46,14 @@ DATED: Final = frozenset({"journal", "rejects", "outcomes"})
 
 
 KILLED_WITHIN_SECONDS: Final = 60.0
-"""How long after the last entry of its journal a run may have rejected rows before it was killed."""
+"""The longest time after its last journal entry in which a killed run may still have written rejected rows."""
 _COMMAND: Final = "command"
 _REJECTS: Final = "rejects as the run left them"
 _NAMES_A_COLUMN: Final = re.compile("--(?:column=[^=]*|key)=(.*)", re.DOTALL)
 
 
 def stamp_of(path: Path) -> str:
-    """Returns the size of a file and when it was last changed, as a text; empty if there is none."""
+    """Returns the size and modification time of a file in one string, which is empty if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -69,7 +69,7 @@ def file_of(command: Sequence[str], option: str) -> Path | None:
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
-    """Returns the folder of what commands keep, or raises ConfigurationError without a home folder."""
+    """Returns the folder for the state of commands. Raises ConfigurationError without a home folder."""
     named = environ.get("SOCIALAPI_STATE_DIR")
     return Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
 
@@ -82,7 +82,7 @@ def _links() -> list[Path]:
 
 
 def unlink(journal: Path) -> None:
-    """Takes a journal out of the list of jobs. Raises OSError."""
+    """Removes a journal from the list of jobs. Raises OSError if that fails."""
     for link in _links():
         if link.readlink() == journal.absolute():
             link.unlink(missing_ok=True)
@@ -91,8 +91,8 @@ def unlink(journal: Path) -> None:
 class CommandJournal(SqliteJournal):
     """A journal that remembers the command of its job, and that `jobs list` finds from any folder.
 
-    `arguments` are those of `socialapi`, with absolute paths. Hosts and credentials are not among
-    them. A command that names a column by what may be somebody's address or number is not remembered.
+    `arguments` are the arguments of `socialapi` with absolute paths, and without hosts and
+    credentials. A command is not stored if a column name in it may be a person's address or number.
     """
 
     def __init__(self, path: Path, arguments: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ class CommandJournal(SqliteJournal):
         """The command to run after a stop; set once the journal is open."""
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Opens or creates the journal and lists the job, which runs even if that fails."""
+        """Opens or creates the journal, and adds the job to the list. The job runs even if it cannot be listed."""
         opened = await super().open(identity, now)
         columns = [found[1] for word in self._arguments if (found := _NAMES_A_COLUMN.fullmatch(word))]
         is_known = not any(map(looks_personal, columns))
@@ -123,10 +123,10 @@ class CommandJournal(SqliteJournal):
         return opened
 
     async def aclose(self) -> None:
-        """Closes the journal, in which it notes how the run leaves its rejects file, which is closed before."""
+        """Records the state of the rejects file, which is already closed, and closes the journal."""
         rejects = file_of(self._arguments, "rejects")
         if self._is_open and rejects is not None:
-            with contextlib.suppress(ConfigurationError):  # then it is told from later files by its time
+            with contextlib.suppress(ConfigurationError):  # then its time distinguishes it from later files
                 await self.remember(_REJECTS, stamp_of(rejects))
         self._is_open = False
         await super().aclose()
@@ -138,8 +138,8 @@ def target_of(identity: JobIdentity) -> str:
 
 
 def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[str, object]) -> list[str]:
-    """Returns the arguments that run a command again, from any folder. Files may be patterns, and addresses,
-    which are kept without a query.
+    """Returns the arguments that run a command again from any folder. Files may be patterns or addresses. The query
+    of an address is removed.
 
     Raises InvalidInput for standard input, which cannot be read again.
     """
@@ -171,12 +171,12 @@ JobArgument = Annotated[
 
 @attrs.frozen(kw_only=True)
 class JobStatus:
-    """What is known of a job."""
+    """The known state of a job."""
 
     path: Path
     state: str
     view: JournalView = attrs.field(factory=lambda: JournalView(path=Path(), state=""))
-    """What its journal says; nothing while it runs."""
+    """The content of its journal; empty while it runs."""
     listed_as: str = ""
     """The id under which this user's job is listed."""
     problem: str = ""
@@ -193,7 +193,7 @@ class JobStatus:
 
     @property
     def target(self) -> str:
-        """The ids of what the job uploads to or loads."""
+        """The ids of the job's target."""
         return "-" if self.view.identity is None else target_of(self.view.identity)
 
     @property
@@ -208,7 +208,7 @@ class JobStatus:
         return shlex.join(["socialapi", *self.arguments]) if self.arguments else None
 
     def has_left(self, rejects: Path) -> bool:
-        """Returns whether a rejects file is as the last run left it. A killed run wrote nothing after its journal."""
+        """Returns whether a rejects file is unchanged since the last run. A killed run writes nothing after its journal."""
         if stamp := self.view.texts.get(_REJECTS):
             return stamp_of(rejects) == stamp
         written_at = (each.stat().st_mtime for each in (self.path, Path(f"{self.path}-wal")) if each.is_file())
@@ -230,10 +230,10 @@ def list_(
     ],
     flags: ListFlags = ALL,
 ) -> int:
-    """Print jobs that have a journal: id, kind, target, state, what is confirmed, last run, journal.
+    """Print jobs that have a journal: id, kind, target, state, confirmed rows, last run, journal.
 
     For example `socialapi jobs list --output json`, or `socialapi jobs list nightly.journal` for
-    one journal. A job is running, finished (everything has its outcome), stopped (the service or the input ended
+    one journal. A job is running, finished (every row has its outcome), stopped (the service or the input ended
     it) or interrupted (also by a kill); `socialapi jobs resume` continues it. A running job
     shows only its state.
 
@@ -250,11 +250,11 @@ def list_(
         with contextlib.suppress(OSError):  # a folder that cannot be read has nothing to list
             here = [path for path in _journals_in(Path.cwd()) if path not in links]
         found = [*all_jobs(), *map(job_at, here)]
-    print_items(found, _JOBS, flags, if_none="there are no jobs; those that are started with --journal are listed")
+    print_items(found, _JOBS, flags, if_none="there are no jobs; only jobs started with --journal are listed")
     if any(job.state == GONE for job in found):
         output.say(
-            "a job whose journal is gone cannot be resumed: run its command again to begin anew; `socialapi jobs forget --gone` "
-            "takes all of these off the list"
+            "a job whose journal is gone cannot be resumed: run its command again to start over; `socialapi jobs forget --gone` "
+            "removes all of these from the list"
         )
     return output.DONE
 
@@ -265,7 +265,7 @@ def _journals_in(folder: Path) -> list[Path]:
 
 @attrs.frozen(kw_only=True)
 class JobRecord:
-    """A job as a row of CSV or Parquet; what is not known of it is None."""
+    """A job as a row of CSV or Parquet. Unknown values are None."""
 
     id: str
     kind: str
@@ -299,7 +299,7 @@ def _record_of(job: JobStatus) -> JobRecord:
 
 
 def _time(text: str) -> datetime | None:
-    """Returns the time of a text that may be anything, if a file was changed; None for no time."""
+    """Returns the time in a string, or None if there is none, because the file may have been changed."""
     with contextlib.suppress(ValueError):
         return datetime.fromisoformat(text)
     return None
@@ -328,8 +328,7 @@ _JOBS: Final = ListKind[JobStatus](
 
 @app.command
 def show(job: JobArgument, /, *, json: AsJson = False) -> int:
-    """Print everything that a journal says about its job: what it is, how far it is, how it was
-    started.
+    """Print the content of a job's journal: its kind and target, its progress, and its command.
 
     For example `socialapi jobs show nightly.journal`. Exit status: 0 done, 2 there is no such job.
     """
@@ -348,25 +347,25 @@ def arguments_to_resume(job: str) -> list[str]:
         raise InvalidInput(f"the job {found.id} is running")
     if found.state == GONE:
         raise InvalidInput(
-            f"{found.problem} any more, so the job {found.id} cannot be resumed; to begin anew, run its command itself"
+            f"{found.problem}, so the job {found.id} cannot be resumed; to start over, run its command again"
         )
     if not found.arguments:
         raise InvalidInput(
-            f"how the job of the journal {found.path} was started is not known here: run its command, or its program, again "
+            f"the command that started the job of {found.path} is unknown: run the command or program again "
             "with the same journal"
         )
     return found.arguments
 
 
-# In a module of its own, which imports what every kind of file that jobs leave is made of.
+# In a separate module, which imports the modules of all kinds of files that jobs write.
 app.command("socialapi.cli.forget:forget", help=FORGET_HELP)
 
 
 def find(job: str) -> tuple[Path, str] | None:
-    """Returns the journal, and the id in the list, of the job with this id, journal path, or only name."""
+    """Returns the journal, and the id in the list, of the job with this id, journal path or journal name."""
     links, path = _links(), Path(job).absolute()
     named = [link for link in links if link.name == job] or [link for link in links if link.readlink() == path]
-    if not named and Path(job).name == job and not path.exists():  # the name of one in another folder
+    if not named and Path(job).name == job and not path.exists():  # it may be the name of a journal in another folder
         alike = [link for link in links if link.readlink().name == job]
         named = alike if len(alike) == 1 else []
     if named:
@@ -377,8 +376,8 @@ def find(job: str) -> tuple[Path, str] | None:
 def found_job(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
     """Returns the job with this id or journal.
 
-    Raises InvalidInput if there is none, and ConfigurationError for a file that is no journal. A
-    journal that cannot be read is refused too, unless it is listed or `may_be_unreadable` is true.
+    Raises InvalidInput if there is none, and ConfigurationError for a file that is not a journal or,
+    unless it is listed or `may_be_unreadable` is true, for a journal that cannot be read.
     """
     where = find(job)
     if where is None:
@@ -396,7 +395,7 @@ def all_jobs() -> list[JobStatus]:
 
 
 def job_at(path: Path, listed_as: str = "") -> JobStatus:
-    """Returns what the journal at the path says of its job. Raises nothing: `problem` says it."""
+    """Returns the state of the job with this journal. Raises no error: `problem` has its message."""
     if not path.exists():
         return JobStatus(path=path, state=GONE, listed_as=listed_as, problem=f"there is no journal {path}")
     try:
@@ -444,12 +443,11 @@ def _moment(text: str) -> str:
 
 @app.command
 def resume(job: JobArgument, /) -> int:
-    """Resume a job: run its command again, with the same journal. What is confirmed there is not
-    sent again.
+    """Resume a job: run its command again with the same journal. Confirmed rows are not sent again.
 
-    For example `socialapi jobs resume nightly.journal`. Hosts and credentials are not kept with a
-    job: they come from the environment, or from `socialapi auth login`, as they did the first time.
-    A job that is finished sends nothing, and reports once more what it did.
+    For example `socialapi jobs resume nightly.journal`. Hosts and credentials are not stored with a
+    job: they come from the environment, or from `socialapi auth login`, as in the first run. A
+    finished job sends nothing, and prints its report again.
 
     Exit status: that of the command, or 2 when there is no such job or it is running.
     """

@@ -1,4 +1,4 @@
-"""Lists: their options, and how the items of a collection are printed as they come."""
+"""Lists: their options, and functions that print the items of a collection as they arrive."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ Limit = Annotated[int | None, whole_number(help="Most items to print; by default
 
 
 def is_position(kind: Any, text: str | None) -> None:
-    """Raises ValueError, to which the option's name is added, for a text that is no position."""
+    """Raises ValueError if a string is not a position. The parser adds the name of the option."""
     if text is None:
         return
     with contextlib.suppress(InvalidInput):
@@ -58,28 +58,30 @@ class ListFlags:
     output: Annotated[
         Format | None,
         Parameter(
-            help="table (into a pipe or file with tabs between the columns, and nothing cut), json (one array), jsonl (an "
-            "object on a line), csv or parquet; by default what the name of --output-file ends with (.json, .jsonl, .ndjson, "
-            ".csv, .parquet; .tsv and .txt are tables), and otherwise table."
+            help="table (in a pipe or file: separated by tabs, and nothing cut), json (one array), jsonl (one object per "
+            "line), csv or parquet. By default, the format for the ending of --output-file (.json, .jsonl, .ndjson, .csv, "
+            ".parquet; .tsv and .txt are tables), or else table."
         ),
     ] = None
     output_file: Annotated[
         Path | None,
         Parameter(
-            help="Write here instead, for you alone to read. An earlier file stays if the command fails. %Y-%m-%d in its "
-            "name is the date.",
+            help="Write to this file instead, which only you can read. An earlier file is kept if the command fails. "
+            "%Y-%m-%d in the name becomes the date.",
             converter=dated_path,
         ),
     ] = None
     fields: Annotated[
         str | None,
-        Parameter(help="Columns of a table or of csv, as id,name; an object names all of its members.", negative=()),
+        Parameter(
+            help="Columns of a table or CSV, such as id,name; an object stands for all of its members.", negative=()
+        ),
     ] = None
     escape_formulas: Annotated[
         bool,
         Parameter(
             help="Put an apostrophe before cells of CSV that begin with =, +, -, @, a tab or a carriage return: a spreadsheet "
-            "takes them for formulas.",
+            "runs them as formulas.",
             negative=(),
         ),
     ] = False
@@ -88,7 +90,9 @@ class ListFlags:
     def format(self) -> Format:
         """Returns the format. Raises InvalidInput for options that contradict each other."""
         if self.json and self.output not in (None, "jsonl"):
-            raise InvalidInput(f"--json is the same as --output jsonl, and does not go with --output {self.output}")
+            raise InvalidInput(
+                f"--json is the same as --output jsonl, and cannot be combined with --output {self.output}"
+            )
         found: Format = "jsonl" if self.json else self.output or self._format_by_name()
         if self.escape_formulas and found != "csv":
             raise InvalidInput("--escape-formulas is for --output csv")
@@ -97,17 +101,17 @@ class ListFlags:
         return found
 
     def chosen(self) -> list[str]:
-        """Returns the columns of the list that are wanted; none for all of them."""
+        """Returns the selected columns of the list, or an empty list for all columns."""
         return names_in(self.fields)
 
     def _format_by_name(self) -> Format:
-        """Returns the format that the name of the file ends with; without an ending, a table."""
+        """Returns the format for the ending of the file name, which is a table if it has no ending."""
         ending = "" if self.output_file is None else self.output_file.suffix.lower()
         if not ending:
             return "table"
         if ending not in ENDINGS:
             raise InvalidInput(
-                f"--output-file: {ending} is the ending of no format ({', '.join(ENDINGS)} are): name the format with --output"
+                f"--output-file: no format has the ending {ending} (known: {', '.join(ENDINGS)}): name the format with --output"
             )
         return ENDINGS[ending]
 
@@ -133,7 +137,7 @@ class PagedFlags(ListFlags):
         """Returns a context with the writer of a list. Raises InvalidInput if it would replace its first part."""
         path = self.output_file
         if self.start is not None and path is not None and path.exists() and not is_written_through(path):
-            raise InvalidInput(f"--start writes what is left, and {path} exists already: name another file")
+            raise InvalidInput(f"--start writes the rest of the list, but {path} already exists: name another file")
         return super().writing(kind)
 
 
@@ -142,7 +146,7 @@ ALL_PAGES: Final = PagedFlags()
 
 
 def print_items(items: Iterable[T], kind: ListKind[T], flags: ListFlags, *, if_none: str = "") -> None:
-    """Prints items that are all there, or on standard error that there are none."""
+    """Prints items, or the message `if_none` to standard error if there are none."""
     count = 0
     with flags.writing(kind) as writer:
         for item in items:
@@ -152,7 +156,7 @@ def print_items(items: Iterable[T], kind: ListKind[T], flags: ListFlags, *, if_n
 
 
 async def print_pages(pager: Pager[T], kind: ListKind[T], flags: PagedFlags, *, if_none: str = "") -> None:
-    """Prints the items as their pages come, or that there are none, or after an error how to continue."""
+    """Prints the items as their pages arrive, or `if_none`. After an error, prints how to continue."""
     await print_joined(pager, lambda item, _: item, kind, flags, if_none=if_none)
 
 
@@ -164,7 +168,7 @@ async def print_joined(
     *,
     if_none: str = "",
 ) -> None:
-    """Prints what `join` makes of each item and its page, as `print_pages` does."""
+    """Prints the result of `join` for each item and its page, like `print_pages`."""
     walk = _Walk(pager, kind.name)
     try:
         with flags.writing(kind) as writer:
@@ -173,7 +177,7 @@ async def print_joined(
         if isinstance(problem, InvalidInput | ConfigurationError) and not walk.count:
             raise
         if flags.start is not None and not walk.count and _is_about_the_page(problem):
-            raise InvalidInput(f"--start is not a position in what is asked for: {output.sentence(problem)}") from None
+            raise InvalidInput(f"--start is not a position in this list: {output.sentence(problem)}") from None
         if flags.output_file is None and writer.is_readable_in_part and (walk.count or flags.start is not None):
             walk.say_position()
         raise
@@ -188,7 +192,7 @@ def _say_if_none(count: int, flags: ListFlags, sentence: str) -> None:
 
 
 class _Walk:
-    """The way through a collection: how many items were written, and where it continues behind them."""
+    """The progress through a collection: the number of written items, and the position after them."""
 
     def __init__(self, pager: Pager[Any], name: str) -> None:
         self._pager = pager
@@ -198,7 +202,7 @@ class _Walk:
         self.is_over = True
 
     async def write(self, writer: Writer[T], join: Callable[[Any, Page[Any]], T], limit: int | None) -> None:
-        """Writes the items, at most `limit`, and what the service says about each page on standard error."""
+        """Writes the items, at most `limit`, and prints the service's remarks on each page to standard error."""
         seen: Page[Any] | None = None
         async with contextlib.aclosing(self._pager.with_pages()) as walk:
             async for item, page in walk:
@@ -218,7 +222,7 @@ class _Walk:
                     break
 
     def say_position(self, file: Path | None = None) -> None:
-        """Prints how to continue behind what was written, to the file if one is given."""
+        """Prints how to continue after the items that were written to standard output or the file."""
         what = self._name if self.count == 1 else f"{self._name}s"
         where = "" if file is None or is_written_through(file) else ", into another file"
         output.say(f"stopped after {self.count:,} {what}; continue with --start {shlex.quote(self._position)}{where}")

@@ -18,18 +18,18 @@ from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"
 FILE: Final = "FILE"
-"""What inputs are called in help and messages."""
+"""The name of inputs in help and messages."""
 
 
 def _inputs(kind: Any, names: Sequence[str]) -> None:
     if odd := [name for name in names if name.startswith("-") and name != STANDARD_INPUT]:
-        raise InvalidInput(f"there is no option {odd[0]}; a file of this name is ./{odd[0]}")
+        raise InvalidInput(f"there is no option {odd[0]}; write a file of this name as ./{odd[0]}")
     if len(names) > 1 and STANDARD_INPUT in names:
-        raise InvalidInput("standard input is read alone, without files beside it")
+        raise InvalidInput("standard input cannot be combined with other files")
 
 
 def _not_from_standard_input(arguments: ArgumentCollection) -> None:
-    """Raises InvalidInput for a journal of what cannot be read again."""
+    """Raises InvalidInput for a journal of standard input, which cannot be read again."""
     given = {argument.name: argument.tokens for argument in arguments if argument.has_tokens}
     if "--journal" in given and [token.value for token in given.get(FILE, ())] == [STANDARD_INPUT]:
         raise InvalidInput(NOT_READ_AGAIN)
@@ -57,8 +57,8 @@ def _files(help: str, pattern: str) -> Parameter:  # noqa: A002  # as Parameter 
     return Parameter(
         converter=lambda _, tokens: [token.value for token in tokens],
         name=FILE,
-        help=f"{help}, also packed with gzip or Zstandard, or Parquet. Several, or a quoted pattern ({pattern}), are read as "
-        "one; https:// and s3:// are read as well, and - is standard input.",
+        help=f"{help}, optionally packed with gzip or Zstandard, or Parquet. Several files, or a quoted pattern "
+        f"({pattern}), are read as one. https:// and s3:// addresses work too, and - is standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
         validator=_inputs,
         group=("Arguments", JOURNALED),
@@ -91,8 +91,8 @@ FieldValue = Annotated[
     list[str] | None,
     Parameter(
         name="--set",
-        help="Value of a field for products that have none of their own, as FIELD=VALUE (condition=new); repeatable. "
-        "currency=USD is that of prices without one.",
+        help="Value of a field for products without one, as FIELD=VALUE (condition=new); repeatable. "
+        "currency=USD is the currency of prices without one.",
         negative=(),
         validator=lambda _, values: constants_of(values),
     ),
@@ -141,7 +141,7 @@ PhoneFormatOption = Annotated[
     Parameter(help="How phone numbers without a plus sign are read: by what is valid, or always as one of these."),
 ]
 RequireHashed = Annotated[
-    bool, Parameter(help="Take SHA-256 digests and partner_user_id, and no raw value.", negative=())
+    bool, Parameter(help="Accept only SHA-256 digests and partner_user_id, and no raw value.", negative=())
 ]
 EffectiveAt = Annotated[
     str | None,
@@ -158,7 +158,7 @@ def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
 
 
 def input_of(file: str) -> str | BinaryFile:
-    """Returns the file, or standard input opened anew: reading Python's own cannot be interrupted."""
+    """Returns the file, or a new file object for standard input: reading `sys.stdin` cannot be interrupted."""
     return open(0, "rb", buffering=0, closefd=False) if file == STANDARD_INPUT else file
 
 
@@ -168,7 +168,7 @@ def title_of(files: Sequence[str]) -> str:
 
 
 def mapping_of(columns: Sequence[str] | None, *, form: str = KIND_FORM) -> dict[str, list[str]] | None:
-    """Returns the `--column` options in the form that jobs take. Raises InvalidInput for others."""
+    """Returns the `--column` options in the form that jobs accept. Raises InvalidInput if one is invalid."""
     mapping: dict[str, list[str]] = {}
     for text in columns or ():
         kind, equals, name = text.partition("=")
@@ -179,7 +179,7 @@ def mapping_of(columns: Sequence[str] | None, *, form: str = KIND_FORM) -> dict[
 
 
 def constants_of(values: Sequence[str] | None) -> dict[str, str] | None:
-    """Returns the `--set` options in the form that loads take. Raises InvalidInput for others."""
+    """Returns the `--set` options in the form that loads accept. Raises InvalidInput if one is invalid."""
     constants: dict[str, str] = {}
     for text in values or ():
         field, equals, value = text.partition("=")
@@ -192,7 +192,7 @@ def constants_of(values: Sequence[str] | None) -> dict[str, str] | None:
 
 
 def keywords_of(flags: "attrs.AttrsInstance", *without: str) -> dict[str, Any]:
-    """Returns the options of a command as the arguments of its job or lint, but for those named."""
+    """Returns the options of a command, except those in `without`, as the arguments of its job or lint."""
     given = attrs.asdict(flags, recurse=False)
     columns, form = given.pop("column"), FIELD_FORM if "set_" in given else KIND_FORM
     found: dict[str, Any] = {"columns": mapping_of(columns, form=form), "header": not given.pop("no_header")}
@@ -216,12 +216,12 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
 
 
 DATE_CODES: Final = "YymdFjGVuHMS"
-"""The codes of `date` and strftime that the name of a file may have: numbers alone, and none with a slash."""
+"""The strftime codes that a file name may have: only codes for numbers, and none with a slash."""
 
 
 @functools.cache
 def started_at() -> datetime.datetime:
-    """Returns the local time at which this process first asked, so that all its files are of one date."""
+    """Returns the local time of the first call in this process, so that all its files have the same date."""
     return datetime.datetime.now().astimezone()
 
 
@@ -235,22 +235,22 @@ def _part_of_date(code: re.Match[str]) -> str:
         return "%"
     if not code[1] or code[1] not in DATE_CODES:
         known = ", ".join(f"%{each}" for each in DATE_CODES)
-        raise ValueError(f"{code[0]} is no part of a date: {known} are, and %% is a percent sign")
+        raise ValueError(f"{code[0]} is not part of a date: use {known}, or %% for a percent sign")
     return started_at().strftime(code[0])
 
 
 def undated(path: Path) -> str:
-    """Returns the path as `dated_path` takes it, whatever the date is."""
+    """Returns the path with `%` escaped, which `dated_path` converts back."""
     return str(path).replace("%", "%%")
 
 
 def lasting(option: str) -> Callable[[Any, Path | None], None]:
-    """Returns the validator of a file that every run has to find again, and that has no date."""
+    """Returns the validator for a file that every run must find again, so that its name cannot have a date."""
 
     def check(kind: Any, path: Path | None) -> None:
         if path is not None and (code := re.search(f"%[{DATE_CODES}]", str(path))):
             raise InvalidInput(
-                f"{option} is the same file in every run, so its name takes no date: leave out {code[0]}"
+                f"{option} is the same file in every run, so its name cannot have a date: remove {code[0]}"
             )
 
     return check
@@ -260,22 +260,20 @@ JournalOption = Annotated[
     Path | None,
     Parameter(
         converter=dated_path,
-        help="Keep here what is confirmed, so that the job can continue after a stop or a kill: `socialapi jobs resume`, or "
-        "the same command again, sends only what is left. One for each run: %Y-%m-%d in its name is the date.",
+        help="Record the progress here. After a stop or kill, `socialapi jobs resume`, or the same command again, sends "
+        "only the rest. Use one journal per run: %Y-%m-%d in the name becomes the date.",
         group=("Parameters", JOURNALED),
     ),
 ]
 KeyOption = Annotated[
     str | None,
-    Parameter(
-        help="Column that names each row in --outcomes. It is written as it is: take one that identifies nobody."
-    ),
+    Parameter(help="Column whose values identify rows in --outcomes. They are written unchanged: avoid personal data."),
 ]
 OutcomesOption = Annotated[
     Path | None,
     Parameter(
-        help="Write here what became of each row: row, key, outcome, reason. .csv, .jsonl or .parquet; %Y-%m-%d in its name "
-        "is the date.",
+        help="Write the outcome of each row here: row, key, outcome, reason. .csv, .jsonl or .parquet; %Y-%m-%d in the "
+        "name becomes the date.",
         converter=dated_path,
     ),
 ]
@@ -283,7 +281,7 @@ AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.", neg
 MaxRejectShare = Annotated[
     float | None,
     Parameter(
-        help="Largest share of the rows that may be rejected (0 to 1); beyond it nothing new is sent.",
+        help="Largest share of the rows that may be rejected (0 to 1); above it, nothing new is sent.",
         validator=validators.Number(gte=0, lte=1),
     ),
 ]
@@ -291,7 +289,7 @@ _WHOLE: Final = re.compile("[+-]?[0-9]{1,18}")
 
 
 def whole_number(*, help: str, least: int | None = None, most: int | None = None) -> Parameter:  # noqa: A002  # as Parameter has it
-    """Returns the declaration of an integer option. Fractions are refused rather than rounded."""
+    """Returns the declaration of an integer option. Fractions are rejected, not rounded."""
     bounds = validators.Number(gte=least, lte=most)
     return Parameter(help=help, converter=_whole, validator=bounds)
 
@@ -316,15 +314,15 @@ HeaderLine = Annotated[
 LayoutOption = Annotated[
     Path | None,
     Parameter(
-        help="Read the file by this layout, which lint --write-layout has written: nothing is guessed, and a file that has "
-        "changed is refused before anything is sent.",
+        help="Read the file with this layout, which lint --write-layout has written. Nothing is guessed, and a file that "
+        "differs is rejected before anything is sent.",
         validator=lasting("--layout"),
     ),
 ]
 WriteLayout = Annotated[
     Path | None,
     Parameter(
-        help="Write down how the file is read: its format, and what each column is read as. Jobs take it with --layout.",
+        help="Write the layout of the file here: its format, and the field of each column. Jobs read it with --layout.",
         validator=lasting("--write-layout"),
     ),
 ]

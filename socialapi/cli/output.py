@@ -33,9 +33,9 @@ READER_LEFT: Final = 141
 """The status that a shell shows for a program that SIGPIPE ended: 128 + 13."""
 
 _FOR_PROGRAMS: Final = re.compile(r"([Pp])ass \S+ or set\b")
-"""Advice of a message that says nothing to those who use a shell."""
+"""Matches advice in a message that does not apply to a shell."""
 OPTIONS: Final[dict[str, str]] = {}
-"""The options and arguments of the command that runs, by the names of their parameters."""
+"""The options and arguments of the running command, by the names of their parameters."""
 _ALIASES: Final[Mapping[str, str]] = {
     "columns": "column",
     "constants": "set_",
@@ -53,7 +53,7 @@ _ALIASES: Final[Mapping[str, str]] = {
     "Fields.expansions": "expansions",
     "add": "rules",
 }
-"""What commands call parameters of the library, where it is not their name."""
+"""The options of commands whose names differ from the parameters of the library."""
 _CALL: Final = re.compile(
     r"(?<![\w./'\"-])(?P<name>[a-z]+(?:_[a-z]+)*)="
     r'(?:\{"(?P<key>[^"]*)": (?:"?(?P<cell>[^"}[]*)"?|\[(?P<cells>[^]]*)\])\}|"?(?P<value>[\w…]+(?:\.\d+)?)"?)'
@@ -64,17 +64,17 @@ _PARAMETER: Final = re.compile(
     r"|(?:^|(?<=^  - ))(?:Fields\.)?[a-z]+(?=[\[.:]| (?:must|needs|is|are|does|cannot|has|takes)\b)",
     re.MULTILINE,
 )
-"""Also matches a name with an underscore outside of lists, which are of columns, or one that begins a line."""
+"""Also matches a name with an underscore, except in a list, which names columns, and a name that begins a line."""
 CHECK_CREDENTIALS: Final = (
     "; `socialapi auth status` shows which credentials are used: check their SOCIALAPI_* variables, or sign in again"
 )
 
 EXPECTED: Final = (SocialApiError, OSError)
-"""Errors that are no bugs. An OSError concerns an output, because inputs have errors of their own."""
+"""Errors that are not bugs. An OSError concerns an output, because inputs raise InvalidInput."""
 
 
 def status_of(problem: BaseException) -> int:
-    """Returns 2 for what the user can correct, 3 for the service or network, 141 if the reader of an output left."""
+    """Returns 2 for a user's error, 3 for one of the service or network, and 141 if the reader of an output left."""
     if isinstance(problem, BrokenPipeError):
         return READER_LEFT
     if isinstance(problem, BulkError) and problem.__cause__ is not None:
@@ -97,13 +97,13 @@ def sentence(problem: BaseException) -> str:
         says = in_options(problem.message) if isinstance(problem, BulkError) else problem
         return printable(f"{says}{hint}")  # the service's text could move the cursor or add a line
     says = _FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem))
-    return in_options(says, calls_only=isinstance(problem, InvalidInput))  # which names files and columns
+    return in_options(says, calls_only=isinstance(problem, InvalidInput))  # an InvalidInput names files and columns
 
 
 def in_options(text: str, *, calls_only: bool = False) -> str:
     """Returns a message of the library with the options of the command in place of its parameters.
 
-    `calls_only` leaves names alone, which may be those of columns.
+    With `calls_only`, names outside of calls stay unchanged, because they may be column names.
     """
     return (_CALL if calls_only else _PARAMETER).sub(_option, text)
 
@@ -130,27 +130,27 @@ def words_of(error: "Problem | ServiceError") -> str:
 
 
 def listed(names: Sequence[str], *, most: int = 20) -> str:
-    """Returns the names on one line, the first ones of many."""
+    """Returns the first names on one line, and the number of further names."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def say(sentence: str) -> None:
     """Prints a message on standard error, under the name of the program, unless standard error is closed."""
-    if sys.stderr is not None:  # as it is where the parent closed it
+    if sys.stderr is not None:  # it is None if the parent closed it
         with contextlib.suppress(BrokenPipeError):
             print(folded(f"socialapi: {sentence}", sys.stderr), file=sys.stderr)
 
 
 LEAST_FOLDED: Final = 60
-"""The narrowest terminal for which texts are folded: fewer columns hold too few words."""
+"""The narrowest terminal for which text is wrapped. Narrower lines hold too few words."""
 _COMMAND: Final = re.compile("`[^`]*`|(?<=run )socialapi [^;]*$")
 
 
 def folded(text: str, stream: IO[str], *, indent: str = "  ") -> str:
-    """Returns a text on lines that fit a terminal, broken between words and never within a command, which
-    people copy. A line with a word that does not fit is left to the terminal, and so is all of it to
-    what is none.
+    """Returns text with lines that fit a terminal. Breaks lines between words, but never within a command,
+    which people copy. A line with a word that does not fit stays unchanged, as does all text if the
+    stream is not a terminal.
     """
     if not stream.isatty():
         return text
@@ -169,17 +169,17 @@ def folded(text: str, stream: IO[str], *, indent: str = "  ") -> str:
 
 
 def print_text(text: str) -> None:
-    """Prints a text of a report on standard output, as `print_line` does, folded for a terminal."""
+    """Prints text on standard output like `print_line`, with lines that fit the terminal."""
     print_line(folded(printable(text), standard_output()))
 
 
 def print_line(text: str) -> None:
-    """Prints a line of a result on standard output, at once. Raises OSError if that is closed."""
+    """Prints a line on standard output immediately. Raises OSError if standard output is closed."""
     print(text, file=standard_output(), flush=True)
 
 
 def print_pairs(pairs: Iterable[tuple[str, str]], *, are_numbers: bool = False) -> None:
-    """Prints a name and a value on each line, aligned; numbers to the right."""
+    """Prints a name and a value on each line, aligned. Numbers are aligned to the right."""
     lines = [(printable(name), printable(value)) for name, value in pairs]
     width = max((len(name) for name, _ in lines), default=0)
     digits = max((len(value) for _, value in lines), default=0) if are_numbers else 0
@@ -195,18 +195,18 @@ def standard_output() -> TextIO:
 
 
 def say_problem(problem: BaseException) -> None:
-    """Prints the message for an error; nothing for a reader that has left, as other programs do."""
+    """Prints the message for an error. Like other programs, prints nothing if the reader of an output has left."""
     if not isinstance(problem, BrokenPipeError):
         say(sentence(problem))
 
 
 def end(status: int) -> int:
-    """Writes what is left in standard output and standard error, before Python does and reports
-    what fails in its own words. Returns the status with which the program ends.
+    """Flushes standard output and standard error. If Python did this at exit, it would report a failure
+    in its own words. Returns the exit status of the program.
     """
     for stream in (sys.stdout, sys.stderr):
         try:
-            if stream is not None:  # as it is where the parent closed it
+            if stream is not None:  # it is None if the parent closed it
                 stream.flush()
         except OSError as problem:
             with contextlib.suppress(OSError):
@@ -219,17 +219,16 @@ def end(status: int) -> int:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Yields a file that takes the place of the one at the path, for its owner alone, when the
-    block ends.
+    """Yields a file, readable only by its owner, that replaces the one at the path when the block ends.
 
-    If the block fails, the earlier file stays. What `is_written_through` is never replaced, and no
-    link is followed. Raises OSError, which names the path.
+    If the block fails, the earlier file is kept. A path that `is_written_through` is never replaced,
+    and no link is followed. Raises OSError with the path if the file cannot be written.
     """
     try:
         with open_in_place(path) or replacement(path) as file:
             yield file
     except OSError as problem:
-        problem.filename = str(path)  # rather than that of the file beside it, or none
+        problem.filename = str(path)  # instead of the name of the temporary file, or none
         raise
 
 
@@ -237,8 +236,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 async def while_read() -> AsyncIterator[None]:
     """Ends the block with BrokenPipeError when the reader of standard output leaves.
 
-    Otherwise a command that waits for what comes next, perhaps for hours, would notice it only
-    then.
+    Otherwise, a command that waits for the next event, perhaps for hours, would notice only when it
+    prints that event.
     """
     import asyncio  # takes a quarter of the time of `--version`
 
@@ -257,7 +256,7 @@ async def while_read() -> AsyncIterator[None]:
             has_left = True
             task.cancel()
 
-    with contextlib.suppress(NotImplementedError):  # the event loop of Windows watches sockets alone
+    with contextlib.suppress(NotImplementedError):  # the event loop of Windows watches only sockets
         loop.add_reader(pipe, look)
     try:
         yield
@@ -288,7 +287,7 @@ class _Saying(ToStandardError):
 
 @contextlib.contextmanager
 def saying_logs(level: int = logging.WARNING) -> Iterator[None]:
-    """Prints the log from this level on as messages while the block runs; above warnings no progress either."""
+    """Prints log records of this level or above while the block runs. A level above WARNING also hides progress."""
     handler, before = _Saying(), LOGGER.level
     add_handler(handler, level)
     try:
@@ -299,12 +298,12 @@ def saying_logs(level: int = logging.WARNING) -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """Returns whether nothing but errors is to be shown (`-q`)."""
+    """Returns whether only errors are shown (`-q`)."""
     return any(isinstance(each, _Saying) and each.level > logging.WARNING for each in LOGGER.handlers)
 
 
 def iso_moment(value: datetime.datetime) -> str:
-    """Returns a time in UTC as programs read it, in ISO 8601: `2025-01-06T09:00:00Z`."""
+    """Returns a time for programs, in UTC and ISO 8601: `2025-01-06T09:00:00Z`."""
     return f"{value.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 

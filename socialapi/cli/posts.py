@@ -24,13 +24,13 @@ app: Final = App(name="posts")
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class PostFilters:
-    """Which posts of a user are wanted."""
+    """The filters for a user's posts."""
 
-    start_time: Annotated[str | None, Parameter(help="The earliest time, as 2025-01-06 or 2025-01-06T09:00Z.")] = None
-    end_time: Annotated[str | None, Parameter(help="The time before which posts were written.")] = None
-    since_id: Annotated[str | None, Parameter(help="The id after which posts begin.")] = None
-    until_id: Annotated[str | None, Parameter(help="The id before which posts end.")] = None
-    exclude: Annotated[str | None, Parameter(help="What to leave out: replies, retweets or both.", negative=())] = None
+    start_time: Annotated[str | None, Parameter(help="Only posts since 2025-01-06 or 2025-01-06T09:00Z.")] = None
+    end_time: Annotated[str | None, Parameter(help="Only posts before this time.")] = None
+    since_id: Annotated[str | None, Parameter(help="Only posts after the post with this id.")] = None
+    until_id: Annotated[str | None, Parameter(help="Only posts before the post with this id.")] = None
+    exclude: Annotated[str | None, Parameter(help="Exclude replies, retweets or both.", negative=())] = None
 
     def arguments(self) -> dict[str, Any]:
         """Returns the arguments of `by_user`."""
@@ -46,14 +46,14 @@ class PostFilters:
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class PostFlags(PagedFlags):
-    """The options of a list of posts, whose fields are asked for."""
+    """The options of a list of posts, including the fields to request."""
 
     fields: Annotated[
-        str | None, Parameter(help="Fields beyond id and text, as created_at,public_metrics,….", negative=())
+        str | None, Parameter(help="Fields beyond id and text, such as created_at,public_metrics.", negative=())
     ] = None
 
     def chosen(self) -> list[str]:
-        """Returns nothing: the columns are those of the posts that were asked for."""
+        """Returns an empty list, because the requested fields determine the columns."""
         return []
 
 
@@ -63,7 +63,7 @@ ALL_POSTS: Final = PostFlags()
 
 @attrs.define(kw_only=True)
 class AuthoredPost(Post):
-    """A post with its author, as far as it was included."""
+    """A post with its author, if the response includes the author."""
 
     author: User | None = None
 
@@ -74,13 +74,13 @@ async def by_user(
     /,
     *,
     max_results: Annotated[
-        int | None, whole_number(help="Posts of one request, 5 to 100; by default as many as are wanted, at most 100.")
+        int | None, whole_number(help="Posts per request, 5 to 100; by default as many as needed, at most 100.")
     ] = None,
     expansions: Annotated[
         str | None,
         Parameter(
-            help="Related objects to ask for; author_id adds the author to each post. Of others only the ids are printed: a "
-            "program joins them with `with_pages()`.",
+            help="Related objects to request; author_id adds the author to each post. For others, only ids are printed: "
+            "a program can join them with `with_pages()`.",
             negative=(),
         ),
     ] = None,
@@ -91,8 +91,8 @@ async def by_user(
 
     For example `socialapi posts by-user 2244994945 --limit 100 --fields created_at,public_metrics`,
     or the whole timeline as a file, `socialapi posts by-user 2244994945 --output-file
-    posts.parquet`. When it stops before the end (by --limit, by Ctrl-C or by an error) it says on
-    standard error how to continue: --start with the position, and nothing is skipped or printed twice.
+    posts.parquet`. If it stops early (--limit, Ctrl-C or an error), it prints the option --start with
+    the position to standard error. With this option, the next run skips and repeats nothing.
     Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     expanded = names_in(expansions)
@@ -121,7 +121,7 @@ async def by_user(
 
 
 def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[Any]:
-    """Returns the kind of a list of posts with these fields and expansions."""
+    """Returns the kind of list for posts with these fields and expansions."""
     has_author = "author_id" in expansions
     columns = [Column[AuthoredPost]("id", lambda post: post.id, is_whole=True)]
     if "created_at" in fields:

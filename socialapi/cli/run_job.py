@@ -63,8 +63,8 @@ async def run_job(
 ) -> int:
     """Runs a job, prints its report, even if it stops early, and returns the exit status.
 
-    With a journal or a snapshot, prints how to continue after a stop, unless the input caused it and
-    has to change.
+    With a journal or a snapshot, prints how to continue after a stop, unless an error in the input
+    caused the stop.
     """
     display = ProgressDisplay(title, is_quiet=output.is_quiet())
     try:
@@ -91,7 +91,7 @@ async def run_job(
 
 
 def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
-    """Prints the report of a stopped job. An output that fails does not replace the error."""
+    """Prints the report of a stopped job. A failure to print does not replace the job's error."""
     try:
         show(report, as_json=as_json)
     except OSError as problem:
@@ -106,7 +106,7 @@ def _say_how_to_resume(journal: "CommandJournal | None", snapshot: Path | None, 
 
 
 def show(report: UploadReport, *, as_json: bool) -> None:
-    """Prints a report on standard output, unless that is closed: the job is done all the same."""
+    """Prints a report on standard output. Ignores a closed standard output, because the job is done."""
     if sys.stdout is None:
         return
     if as_json:
@@ -161,7 +161,7 @@ def _show_warnings(report: UploadReport) -> None:
 
 
 def _show_group(group: IssueGroup, how: str, what: str) -> None:
-    """Prints a reason with its row, or with the number of its rows and the first of them."""
+    """Prints a reason with its row, or with the number of its rows and the first few."""
     rows = [f"row {each.row}{_who(each)}" if each.row else f"product {each.product_id}" for each in group.first]
     if group.count == 1:
         output.print_text(f"{rows[0]}{how}{what}")
@@ -176,14 +176,14 @@ def _show_removals(report: SyncReport) -> None:
         output.print_text(f"{'an identifier' if group.count == 1 else f'{group.count:,} identifiers'} {_what(group)}")
     if report.held_back and report.rejected:
         output.print_text(
-            f"{report.held_back:,} identifiers that are not desired any more were kept, as rejected rows may mean them: "
-            "correct these, or allow it with --max-removal-share 1"
+            f"{report.held_back:,} identifiers that are missing from the input were kept, because rejected rows may contain "
+            "them: correct these rows, or allow the removal with --max-removal-share 1"
         )
 
 
 def _show_vanished(report: UpsertReport) -> None:
     for product_id in report.vanished_ids[:PRODUCTS_SHOWN]:
-        output.print_text(f"not in the feed any more: {product_id}")
+        output.print_text(f"no longer in the feed: {product_id}")
     if report.vanished > PRODUCTS_SHOWN:
         output.print_text(f"… {report.vanished - PRODUCTS_SHOWN:,} more products are not; list 1,000 with --json")
 
@@ -225,7 +225,7 @@ def _counted(report: UploadReport) -> Iterator[tuple[str, str]]:
 
 
 def _rates(report: UploadReport) -> Iterator[tuple[str, str]]:
-    """Yields how fast the job was, or what it will take."""
+    """Yields the speed of the job, or its forecast."""
     has_quota = not isinstance(report, UpsertReport)
     if (forecast := report.forecast) is None:
         yield "rows/s", f"{report.rows_per_second:,.0f}"

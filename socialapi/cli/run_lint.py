@@ -61,7 +61,7 @@ def _show(report: LintReport, *, is_feed: bool, sample: int | None) -> None:
 
 
 def _basis(report: LintReport, is_feed: bool, sample: int | None) -> str:
-    """Returns what the risk was reckoned from."""
+    """Returns the basis of the estimated risk."""
     usable = report.rows - report.unusable_rows
     of = (
         f"of {report.rows:,} rows"
@@ -70,7 +70,9 @@ def _basis(report: LintReport, is_feed: bool, sample: int | None) -> str:
     )
     if is_feed:
         return f"counted: {report.unusable_rows:,} {of} would be rejected, by the rules that are checked here"
-    return f"a rule of thumb: {usable:,} {of} have a usable identifier; whom the service knows is not asked"
+    return (
+        f"a rule of thumb: {usable:,} {of} have a usable identifier; the service was not asked which of them it knows"
+    )
 
 
 def _show_kinds(report: LintReport, names: Sequence[str]) -> None:

@@ -22,9 +22,9 @@ from socialapi.resources.oauth import equal_in_constant_time
 PATH: Final = "/callback"
 MAX_HEAD_BYTES: Final = 16_384
 READ_TIMEOUT_SECONDS: Final = 10.0
-"""How long a connection may stay silent. Browsers open connections that they never use."""
+"""The longest time that a connection may stay silent. Browsers open connections that they never use."""
 MAX_CONNECTIONS: Final = 32
-"""How many may be open at once; the oldest is closed for a further one. A browser opens six to a host."""
+"""The most open connections. A further connection closes the oldest one. A browser opens six per host."""
 
 Judge = Callable[[Mapping[str, str]], str | None]
 """Returns the result in the parameters of a callback; None if they belong to another sign-in.
@@ -49,7 +49,7 @@ _DONE: Final = (
 
 
 class Loopback:
-    """Listens on 127.0.0.1 (port 0: a free one) in the block. Logs and raises nothing of other connections."""
+    """A listener on 127.0.0.1 (port 0: a free port) while the block runs. Ignores errors of other connections."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -73,12 +73,12 @@ class Loopback:
         assert self._server is not None
         self._server.close()
         if self._result.done():
-            self._result.exception()  # a late denial is nobody's error
+            self._result.exception()  # marks the exception of a late denial as retrieved
         else:
             self._result.cancel()
-        await asyncio.sleep(0)  # connections that were accepted just before have their task then
+        await asyncio.sleep(0)  # starts the tasks of connections that were just accepted
         for writer in self._conversations.values():
-            if not writer.is_closing():  # a page is still being sent otherwise
+            if not writer.is_closing():  # otherwise, a page is still being sent
                 writer.transport.abort()
         if self._conversations:
             await asyncio.wait(self._conversations, timeout=READ_TIMEOUT_SECONDS)
@@ -95,7 +95,7 @@ class Loopback:
         await asyncio.wait({self._result}, timeout=timeout_seconds)
         if not self._result.done():
             raise SocialApiError(
-                f"nobody answered the page within {timeout_seconds:g} s; allow more with --timeout-seconds"
+                f"the sign-in was not completed within {timeout_seconds:g} s; allow more with --timeout-seconds"
             )
         return self._result.result()
 
@@ -107,7 +107,7 @@ class Loopback:
         task.add_done_callback(self._conversations.pop)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Sends the answer to a request, then lets the program continue. A head that is too long gets none."""
+        """Sends the response to a request, and then lets the program continue. Ignores a request with a long head."""
         with contextlib.suppress(OSError, EOFError, asyncio.LimitOverrunError, TimeoutError):
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), READ_TIMEOUT_SECONDS)
             result: str | SocialApiError | None = None
@@ -144,7 +144,7 @@ class Loopback:
 
 
 def _response(status: str, title: str, text: str) -> bytes:
-    """Returns a page that repeats nothing of the request, is not cached and sends no referrer."""
+    """Returns a page that quotes nothing from the request, is not cached and sends no referrer."""
     page = _PAGE.format(title=title, text=text).encode()
     head = (
         f"HTTP/1.1 {status}",
@@ -163,7 +163,7 @@ MAX_LINE_BYTES: Final = 4_096
 
 @attrs.frozen(kw_only=True)
 class Page:
-    """How to show the sign-in page, and how long to wait for the user."""
+    """The way to show the sign-in page, and the time to wait for the user."""
 
     access_type: Literal["read", "write"] | None = None
     force_login: bool | None = None
@@ -173,7 +173,7 @@ class Page:
 
 
 async def by_pin(client: Client, page: Page) -> AccessToken:
-    """Signs in by OAuth 1.0a with a PIN that the user types."""
+    """Signs in with OAuth 1.0a and a PIN that the user types."""
     token = await client.oauth.request_token("oob", access_type=page.access_type)
     _show(client.oauth.authorize_url(token, force_login=page.force_login, screen_name=page.screen_name), page)
     print("Type the PIN that it shows: ", end="", flush=True)
@@ -184,7 +184,7 @@ async def by_pin(client: Client, page: Page) -> AccessToken:
 
 
 async def by_callback(client: Client, page: Page, port: int) -> AccessToken:
-    """Signs in by OAuth 1.0a with a callback to this machine."""
+    """Signs in with OAuth 1.0a and a callback to this machine."""
     async with Loopback(port) as listener:
         token = await client.oauth.request_token(listener.url, access_type=page.access_type)
         _show(client.oauth.authorize_url(token, force_login=page.force_login, screen_name=page.screen_name), page)
@@ -195,7 +195,7 @@ async def by_callback(client: Client, page: Page, port: int) -> AccessToken:
 async def by_oauth2(
     client: Client, page: Page, port: int, *, client_id: str, client_secret: str | None, scopes: tuple[str, ...]
 ) -> OAuth2Token:
-    """Signs in by OAuth 2.0 with PKCE and a callback to this machine."""
+    """Signs in with OAuth 2.0, PKCE and a callback to this machine."""
     async with Loopback(port) as listener:
         begun = client.oauth.authorization_url(client_id=client_id, redirect_uri=listener.url, scopes=scopes)
         _show(begun.url, page)
@@ -225,7 +225,7 @@ def _code_of(state: str) -> Judge:
         if not equal_in_constant_time(parameters.get("state", ""), state):
             return None
         if "error" in parameters:
-            # Only the documented error is repeated, because anybody can write the text (RFC 6749, section 4.1.2.1).
+            # Quotes only the documented error, because anyone can set the parameter (RFC 6749, section 4.1.2.1).
             raise _denied() if parameters["error"] == "access_denied" else SocialApiError("the page reports an error")
         return parameters.get("code") or None
 
@@ -267,7 +267,7 @@ async def read_line(timeout_seconds: float) -> str:
     try:
         return (await asyncio.wait_for(line, timeout_seconds)).decode("utf-8", "replace")
     except asyncio.CancelledError:
-        print()  # what is said next has a line of its own
+        print()  # the next message begins on a new line
         raise
     except TimeoutError:
         print()

@@ -52,7 +52,7 @@ def json_line(event: Event) -> str:
 
 
 def text_line(event: Event, *, with_text: bool = False) -> str:
-    """Returns time (or the current one), type and id of an event; for a post with text, its id and text."""
+    """Returns the time, type and id of an event, or the id and text of a post. The default time is the current one."""
     time: datetime.datetime | None = None
     if isinstance(event, Undecoded):
         kind, shown = "undecoded", f"{len(event.content):,} bytes: {event.reason}"
@@ -72,10 +72,10 @@ def name_of(event: Event) -> str:
 
 
 SHORT_GAP_SECONDS: Final = 10.0
-"""Gaps that are shorter are shown with milliseconds."""
+"""The length below which a gap is shown with milliseconds."""
 
 Limit = Annotated[int | None, whole_number(help="Most items to print; by default until Ctrl-C.", least=1)]
-Backfill = Annotated[int | None, whole_number(help="Begin so many minutes ago, 1 to 5, on every connection.")]
+Backfill = Annotated[int | None, whole_number(help="Begin this many minutes ago (1 to 5) on every connection.")]
 GiveUp = Annotated[
     float | None,
     Parameter(
@@ -86,7 +86,7 @@ GiveUp = Annotated[
 ]
 AsJson = Annotated[
     bool,
-    Parameter(help="Print each item as it was sent, on a line of its own; an unreadable one in base64.", negative=()),
+    Parameter(help="Print each item as it was sent, one per line; unreadable items in base64.", negative=()),
 ]
 
 
@@ -94,7 +94,7 @@ AsJson = Annotated[
 async def posts(
     *,
     fields: Annotated[
-        str | None, Parameter(help="Fields beyond id and text, as author_id,created_at,….", negative=())
+        str | None, Parameter(help="Fields beyond id and text, such as author_id,created_at.", negative=())
     ] = None,
     expansions: Annotated[str | None, Parameter(help="Related objects to include.", negative=())] = None,
     backfill_minutes: Backfill = None,
@@ -105,9 +105,9 @@ async def posts(
     """Print the posts that match the app's rules (`socialapi stream rules`) as they are published.
 
     For example `socialapi stream posts --fields author_id --limit 10`. Lost connections are
-    replaced. Standard error says when and why one was lost, when nothing could arrive, what else
-    the service says, and when the posts come faster than they are taken. Exit status: 0 the limit
-    is reached, 2 wrong usage, 3 refused for good or given up, 130 interrupted.
+    replaced. Lost connections, gaps, notices of the service and warnings about slow reading are
+    printed to standard error. Exit status: 0 the limit is reached, 2 wrong usage, 3 refused for good
+    or given up, 130 interrupted.
     """
     async with open_client() as client:
         stream = client.filtered_stream.connect(
@@ -127,8 +127,8 @@ async def posts(
 async def activity(
     *, backfill_minutes: Backfill = None, give_up_after: GiveUp = None, limit: Limit = None, json: AsJson = False
 ) -> int:
-    """Print the events that the app has subscribed to as they happen. Otherwise as `socialapi
-    stream posts`.
+    """Print the events that the app has subscribed to as they happen. Works like `socialapi stream
+    posts`.
 
     For example `socialapi stream activity --json`.
     """
@@ -207,15 +207,15 @@ async def list_rules(*, flags: PagedFlags = ALL_PAGES) -> int:
 @rule_app.command(name="add")
 async def add_rules(
     *rules: Annotated[
-        str, Parameter(help="A rule of up to 2,048 characters, as 'snow lang:en -is:retweet'.", required=True)
+        str, Parameter(help="A rule of up to 2,048 characters, such as 'snow lang:en -is:retweet'.", required=True)
     ],
-    tag: Annotated[str | None, Parameter(help="What posts that match are marked with; of all these rules.")] = None,
-    dry_run: Annotated[bool, Parameter(help="Check the rules and keep none.", negative=())] = False,
+    tag: Annotated[str | None, Parameter(help="Tag of all these rules, with which matching posts are marked.")] = None,
+    dry_run: Annotated[bool, Parameter(help="Check the rules without adding them.", negative=())] = False,
 ) -> int:
     """Add rules, and print those that were added.
 
     For example `socialapi stream rules add 'snow lang:en -is:retweet' --tag snow`. Exit status: 0
-    all of them, 1 not all, 2 wrong usage, 3 refused.
+    all were added, 1 some were not, 2 wrong usage, 3 refused.
     """
     drafts = [RuleDraft(rule, tag=UNSET if tag is None else tag) for rule in rules]
     async with open_client() as client:
@@ -228,12 +228,12 @@ async def add_rules(
 @rule_app.command(name="delete")
 async def delete_rules(
     *ids: Annotated[str, Parameter(help="Ids of rules, as `socialapi stream rules list` shows.", required=True)],
-    by_value: Annotated[bool, Parameter(help="The rules are given by their text, not by id.", negative=())] = False,
+    by_value: Annotated[bool, Parameter(help="Identify rules by their text, not by id.", negative=())] = False,
 ) -> int:
     """Delete rules.
 
-    For example `socialapi stream rules delete 1166895166390583299`. Exit status: 0 all of them, 1
-    not all, 2 wrong usage, 3 refused.
+    For example `socialapi stream rules delete 1166895166390583299`. Exit status: 0 all were
+    deleted, 1 some were not, 2 wrong usage, 3 refused.
     """
     async with open_client() as client:
         delete = client.filtered_stream.delete_rules
@@ -253,7 +253,7 @@ def _print_change(page: Page[StreamRule]) -> int:
 def _say_refusal(refusal: ApiError) -> int:
     """Reports refused rules. Returns the exit status.
 
-    An answer with status 200 and only errors is about the rules, and names them. Raises any other
+    A response with status 200 and only errors concerns the rules, and names them. Raises any other
     error.
     """
     if refusal.status != 200:

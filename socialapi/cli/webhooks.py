@@ -39,12 +39,12 @@ WebhookIdArgument = Annotated[
 async def create(
     url: Annotated[str, Parameter(help="Public https address without a port.")], /, *, json: AsJson = False
 ) -> int:
-    """Register an address for events. The service sends it a challenge at once, so the receiver
+    """Register an address for events. The service sends a challenge to it immediately, so the receiver
     must be running.
 
     For example `socialapi webhooks create https://hooks.example.com/in`. Exit status: 0 registered,
-    2 not an address that can be one, 3 refused: the challenge failed, the address is registered
-    already, or the app has as many webhooks as it may.
+    2 not a valid address, 3 refused: the challenge failed, the address is already registered, or the
+    app has the maximum number of webhooks.
     """
     async with open_client() as client:
         _print(await client.webhooks.create(url), as_json=json)
@@ -59,7 +59,7 @@ async def list_(*, flags: ListFlags = ALL) -> int:
     refused by the service or unreachable.
     """
     async with open_client() as client:
-        found = await client.webhooks.list().collect()  # which come on one page
+        found = await client.webhooks.list().collect()  # they are all on one page
     print_items(found, _WEBHOOKS, flags, if_none="there are no webhooks; `socialapi webhooks create` adds one")
     return output.DONE
 
@@ -115,11 +115,11 @@ async def delete(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) -> i
 @app.command
 async def replay(
     *parameters: Annotated[
-        str, Parameter(help="KEY=TEXT, or KEY:=JSON for what is no text. Which keys there are is not documented.")
+        str, Parameter(help="KEY=TEXT, or KEY:=JSON for other values. The service does not document the keys.")
     ],
     json: AsJson = False,
 ) -> int:
-    """Have events delivered again. The parameters are sent as they are given.
+    """Have events delivered again. The parameters are sent unchanged.
 
     For example `socialapi webhooks replay from_date=202501060900 to_date=202501061000`.
     """
@@ -139,7 +139,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         raise InvalidInput(f"a parameter is KEY=TEXT or KEY:=JSON, not {text!r}")
     with contextlib.suppress(orjson.JSONDecodeError):
         return key, orjson.loads(value) if is_json else value
-    raise InvalidInput(f"what follows {key}:= is not JSON")
+    raise InvalidInput(f"the value after {key}:= is not JSON")
 
 
 def _print(webhook: WebhookConfig, *, as_json: bool) -> None:
@@ -163,7 +163,7 @@ async def listen(
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int,
-        whole_number(help="Port to listen on; 0 takes a free one.", least=0, most=65_535),
+        whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535),
     ] = 9000,
     register: Annotated[
         str | None,
@@ -171,44 +171,41 @@ async def listen(
     ] = None,
     forward: Annotated[
         str | None,
-        Parameter(help="POST each event on to this URL, as it was sent and signed anew: https, or on this machine."),
+        Parameter(help="POST each event to this URL, unchanged and newly signed: https, or on this machine."),
     ] = None,
     inbox: Annotated[
         Path | None,
-        Parameter(help="Keep events in this file until they are printed or passed on; made if it is not there."),
+        Parameter(help="Store events in this file until they are printed or forwarded; it is created if missing."),
     ] = None,
     health_path: Annotated[
         str,
         Parameter(help="Answer a GET of this path with 200 while events are accepted, else with 503."),
     ] = "/healthz",
-    limit: Annotated[int | None, whole_number(help="End after so many events.", least=1)] = None,
+    limit: Annotated[int | None, whole_number(help="End after this many events.", least=1)] = None,
     json: Annotated[
         bool,
-        Parameter(
-            help="Print each event as it was sent, on a line of its own; an unreadable one in base64.", negative=()
-        ),
+        Parameter(help="Print each event as it was sent, one per line; unreadable events in base64.", negative=()),
     ] = False,
 ) -> int:
-    """Receive the events of a webhook, and print them or pass them on.
+    """Receive the events of a webhook, and print or forward them.
 
     For example `socialapi webhooks listen --register https://hooks.example.com/in --inbox
     events.sqlite`. Answers the service's challenges, checks every signature with
     SOCIALAPI_API_KEY_SECRET (while that is rotated also with SOCIALAPI_PREVIOUS_API_KEY_SECRET),
-    leaves out duplicates, and prints time, type and id of each event.
+    skips duplicates, and prints the time, type and id of each event.
 
-    The service reaches a public https address without a port. Have a tunnel or reverse proxy that
-    ends TLS pass requests on to this port, bodies unchanged; their path does not matter. Webhooks
-    stay registered afterwards: `socialapi webhooks delete` removes them.
+    The service sends events to a public https address without a port. Let a tunnel or reverse proxy
+    terminate TLS and forward requests to this port with unchanged bodies; their path does not matter.
+    Webhooks stay registered afterwards: `socialapi webhooks delete` removes them.
 
-    An event is answered when it is accepted, and finished when it is printed and, with --forward,
-    when the other side has answered 2xx. While that side cannot be reached or answers 5xx, 408, 425
-    or 429, events wait and new ones are accepted. An event that it answers otherwise is named on
-    standard error, not printed and not finished. With --inbox events survive an interruption or a
-    crash, and what is not finished comes first the next time; one may then come twice. An event
-    that was handed out five times and never finished is put aside (`socialapi webhooks inbox`).
-    Standard error says how many events wait at the start and are left at the end, when deliveries
-    are refused for their signature, and at the end how many were received, were duplicates and were
-    refused.
+    An event is answered when it is accepted. It is finished when it is printed and, with --forward,
+    the target has answered 2xx. While the target cannot be reached or answers 5xx, 408, 425 or 429,
+    events wait and new ones are accepted. After any other answer, the event is named on standard
+    error, and neither printed nor finished. With --inbox, events survive an interruption or a crash:
+    the next run begins with the unfinished events, and may print one twice. An event that was
+    attempted five times and never finished is put aside (`socialapi webhooks inbox`). Standard error
+    shows the number of waiting events at the start and at the end, deliveries refused for their
+    signature, and at the end the numbers of received, duplicate and refused events.
 
     Exit status: 0 done, 2 wrong usage, a port in use or an inbox that cannot be used, 3 refused by
     the service or unreachable, 130 interrupted.
@@ -247,7 +244,7 @@ def _secrets(environ: Mapping[str, str]) -> list[str]:
 
 
 async def _register(url: str) -> str:
-    """Registers an address, or validates the webhook that has it. Returns what was done."""
+    """Registers an address, or validates the webhook that has it. Returns a message about the result."""
     async with open_client() as client:
         try:
             return f"registered as webhook {(await client.webhooks.create(url)).id}"
@@ -258,7 +255,9 @@ async def _register(url: str) -> str:
             if not known:
                 raise
         if (await client.webhooks.validate(known[0])).valid is False:
-            raise SocialApiError(f"webhook {known[0]} stays invalid: the service's challenge was not answered well")
+            raise SocialApiError(
+                f"webhook {known[0]} stays invalid: the service's challenge was not answered correctly"
+            )
         return f"validated webhook {known[0]}"
 
 
@@ -278,7 +277,7 @@ async def _hand_on(
 
 
 async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
-    """Returns whether the other side accepted the event; prints a message if it refused it."""
+    """Returns whether the target accepted the event. Prints a message if the target refused it."""
     from socialapi.webhooks.signatures import SIGNATURE_HEADER, sign_body
 
     headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign_body(event.content, secret)}
@@ -294,7 +293,7 @@ def _say_trouble(sentence: str) -> None:
 
 
 def _say_what_was(receiver: "Receiver", *, is_kept: bool) -> None:
-    """Prints what becomes of the remaining events, and the counts of the receiver."""
+    """Prints whether the remaining events are kept, and the counts of the receiver."""
     if left := receiver.waiting:
         one = left == 1
         if is_kept:

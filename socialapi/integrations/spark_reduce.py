@@ -160,7 +160,7 @@ def _product_key(df: Any, columns: Mapping[str, str] | None) -> Any:
 def _require(df: Any, order_by: str) -> None:
     if order_by not in df.columns:
         raise InvalidInput(
-            f"there is no column {quoted(order_by)} to order by; there are: {printable_names(df.columns)}"
+            f"there is no column {quoted(order_by)} to order by; the columns are: {printable_names(df.columns)}"
         )
 
 

@@ -224,7 +224,7 @@ async def send_operations(
     *,
     require_hashed: bool,
 ) -> UploadCounts:
-    """Normalises, hashes and sends operations in one request. Returns the counts.
+    """Normalizes, hashes and sends operations in one request. Returns the counts.
 
     Nothing is sent if any identifier is invalid.
     """

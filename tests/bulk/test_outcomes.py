@@ -304,7 +304,11 @@ async def test_a_key_is_written_as_it_is_or_refused(tmp_path: Path, value: Any, 
 @pytest.mark.parametrize(
     ("source", "options", "says"),
     [
-        ("email,a\nx@example.com,1\n", {"key": "b"}, 'there is no column "b" for the key; there are: "email", "a"'),
+        (
+            "email,a\nx@example.com,1\n",
+            {"key": "b"},
+            'there is no column "b" for the key; the columns are: "email", "a"',
+        ),
         ("email,b,b\nx@example.com,1,2\n", {"key": "b"}, '2 columns are called "b"'),
         ("email,Cust_Id,cust id\nx@example.com,1,2\n", {"key": "CUST-ID"}, '2 columns are called "CUST-ID"'),
         ("email,b\nx@example.com,1\n", {"key": "email"}, 'the column "email" is read as email'),

@@ -176,11 +176,11 @@ async def test_a_value_is_cleared_by_the_name_of_its_option(ready: Shell) -> Non
         (("--bid", "1.5000001"), "--bid: an amount has at most six decimal places"),
         (("--frequency-cap", "3.7"), "Invalid value for --frequency-cap: must be a whole number"),
         (("--duration-in-days", "6.6"), "Invalid value for --duration-in-days: must be a whole number"),
-        (("--categories", ""), "--categories: name at least one, or empty the value with --clear categories"),
+        (("--categories", ""), "--categories: name at least one, or clear the value with --clear categories"),
         (("--categories", "IAB 1"), "--categories[0]: must not be empty"),
         (("--name", ""), "--name: must have at least 1"),
-        (("--clear", "colour"), "--clear colour: it names an option of this command"),
-        (("--clear", "bid", "--bid", "1"), "--clear bid: it names an option of this command that is not given"),
+        (("--clear", "colour"), "--clear colour: name an option of this command"),
+        (("--clear", "bid", "--bid", "1"), "--clear bid: name an option of this command that is not also given"),
         (("--clear", "name"), "--name: must be a string"),
         (("--start", "soon"), "--start is a date"),
     ],
@@ -286,7 +286,7 @@ async def test_a_position_of_something_else_is_wrong_usage_that_names_the_option
     for command in (("ads", "accounts"), ("posts", "by-user", emulator.seed["user_ids"][0])):
         done = await ready.run(*command, "--start", "1@1:elsewhere")
         assert (done.status, done.out) == (2, "")
-        assert done.err.startswith("socialapi: --start is not a position in what is asked for: GET /")
+        assert done.err.startswith("socialapi: --start is not a position in this list: GET /")
         assert "stopped after" not in done.err
 
 

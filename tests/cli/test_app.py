@@ -90,7 +90,7 @@ def test_it_tells_its_version_and_whether_the_extension_is_used(capsys: pytest.C
         ("audience upload --account a --audience b", "FILE is missing: CSV (any usual delimiter), JSON Lines"),
         ("audience upload people.csv --acount=a --audience b", "no option --acount=a; did you mean --account? (see"),
         ("audience lint people.csv --smaple 3", "no option --smaple; did you mean --sample? (see"),
-        ("audience lint people.csv --fast", "no option --fast; a file of this name is ./--fast (see"),
+        ("audience lint people.csv --fast", "no option --fast; write a file of this name as ./--fast (see"),
         ("jobs show --jsan", "Unknown option: --jsan. Did you mean --json? (see"),
         ("jobs show", "JOB is missing: Id of a job"),
         ("demo --rows", "--rows needs a value"),

@@ -231,7 +231,7 @@ def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
     ("files", "says"),
     [
         (["--jsan"], "there is no option --jsan; did you mean --json?"),
-        (["a.csv", "-"], "standard input is read alone, without files beside it"),
+        (["a.csv", "-"], "standard input cannot be combined with other files"),
     ],
 )
 def test_what_stands_where_files_do_and_is_none(

@@ -86,7 +86,7 @@ def test_rejected_rows_end_with_1_and_hold_removals_back(
     assert synced(write_people(tmp_path / "people.csv", 18, "wrong"), "--rejects", "rejects.csv") == 1
     out = capsys.readouterr().out
     assert "row 19: email: is not a plausible e-mail address\n" in out
-    assert "2 identifiers that are not desired any more were kept, as rejected rows may mean them" in out
+    assert "2 identifiers that are missing from the input were kept, because rejected rows may contain them" in out
     assert (tmp_path / "rejects.csv").read_text("utf-8").splitlines()[1:] == [
         "19,email,is not a plausible e-mail address"
     ]

@@ -211,7 +211,7 @@ async def test_a_pin_is_waited_for_only_so_long(app: Shell, keyboard: Keyboard) 
 async def test_a_page_is_waited_for_only_so_long(app: Shell) -> None:
     done = await app.run("auth", "login", "--callback-port", "0", "--timeout-seconds", "0.05")
     assert done.status == 3
-    assert "nobody answered the page within 0.05 s" in done.err
+    assert "the sign-in was not completed within 0.05 s" in done.err
 
 
 @pytest.mark.parametrize(
@@ -219,10 +219,10 @@ async def test_a_page_is_waited_for_only_so_long(app: Shell) -> None:
     [
         (("--pin", "--callback-port", "1"), "--pin does not go with --callback-port"),
         (("--pin", "--oauth2"), "--pin does not go with --oauth2"),
-        (("--oauth2", "--access-type", "read"), "--access-type has no meaning with --oauth2"),
-        (("--oauth2", "--screen-name", "a"), "--screen-name has no meaning with --oauth2"),
-        (("--client-id", "x"), "--client-id has no meaning without --oauth2"),
-        (("--scope", "x"), "--scope has no meaning without --oauth2"),
+        (("--oauth2", "--access-type", "read"), "--access-type has no effect with --oauth2"),
+        (("--oauth2", "--screen-name", "a"), "--screen-name has no effect with --oauth2"),
+        (("--client-id", "x"), "--client-id has no effect without --oauth2"),
+        (("--scope", "x"), "--scope has no effect without --oauth2"),
         (("--oauth2", "--callback-port", "0"), "--oauth2 needs --client-id, or SOCIALAPI_OAUTH2_CLIENT_ID"),
         (("--oauth2", "--client-id", "x"), "--oauth2 needs --callback-port"),
         (("--callback-port", "70000"), "Must be <= 65535"),
@@ -319,7 +319,7 @@ async def test_status_tells_everything_but_the_secrets(shell: Shell) -> None:
                 "ACCESS_TOKEN": "a",
                 "ACCESS_TOKEN_SECRET": "b",
             },
-            "the environment names a credential of this kind",
+            "the environment has a credential of this kind",
         ),
     ],
 )
@@ -406,7 +406,7 @@ async def test_a_login_that_the_environment_keeps_from_being_used_says_so(
     browser.visit = Person(username(emulator)).visit
     done = await app.run("auth", "login", "--callback-port", "0", "--open")
     assert done.status == 0
-    assert "not used as long as the environment names a credential of this kind" in done.err
+    assert "not used as long as the environment has a credential of this kind" in done.err
 
 
 async def test_a_service_of_other_libraries_signs_in_as_well(

@@ -99,7 +99,7 @@ def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_l
     assert upsert(shorter, *memory) == 0
     out = printed.readouterr().out
     assert ["skipped", "8"] in [each.split() for each in out.splitlines()]
-    assert "not in the feed any more: p8\nnot in the feed any more: p9\n" in out
+    assert "no longer in the feed: p8\nno longer in the feed: p9\n" in out
     assert upsert(shorter, *memory, "--delete-vanished") == 2
     out, err = printed.readouterr()
     assert out == ""

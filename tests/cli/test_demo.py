@@ -17,7 +17,7 @@ from socialapi.errors import ConfigurationError
 def test_the_demo_proves_its_outcome(capfd: pytest.CaptureFixture[str]) -> None:
     assert app.run(["demo", "--rows", "2000", "--products", "600"]) == 0
     printed = capfd.readouterr()
-    assert "Killed the upload (kill -9); requests that were answered by then: 1\n" in printed.out
+    assert "Killed the upload (kill -9); requests answered by then: 1\n" in printed.out
     # The answer to the first request may not be in the journal yet when the kill comes.
     assert re.search(r"^  of them before the kill +(0|1,000)$", printed.out, re.MULTILINE)
     assert "2,000 read = 1,850 accepted + 70 rejected + 80 duplicate: yes" in printed.out

@@ -158,7 +158,7 @@ def test_a_rejects_file_that_a_later_job_has_written_is_left_to_it(
     printed.readouterr()
     assert forget("first.journal") == 0
     assert printed.readouterr().err == (
-        f"socialapi: the rejects file {kept / 'rejects.csv'} is of the job {later} by now, and stays\n"
+        f"socialapi: the rejects file {kept / 'rejects.csv'} now belongs to the job {later}, and is kept\n"
         f"socialapi: deleted the journal {kept / 'first.journal'}\n"
     )
     assert forget("second.journal") == 0
@@ -217,14 +217,14 @@ def test_a_rejects_file_that_a_job_uses_or_somebody_has_replaced_stays_with_stat
     assert forget("load.journal") == 1
     deleted = f"socialapi: deleted the journal {kept / 'load.journal'}\n"
     assert printed.readouterr().err == (
-        f"socialapi: the rejects file {rejects} is in use by another job, and stays\n{deleted}"
+        f"socialapi: the rejects file {rejects} is in use by another job, and is kept\n{deleted}"
     )
     lock.release()
     assert upsert(inputs / "feed.csv", "--rejects", "rejects.csv") == 1
     rejects.write_text("a letter", "utf-8")
     printed.readouterr()
     assert forget("load.journal") == 1
-    assert printed.readouterr().err == f"socialapi: {rejects} is no rejects file any more, and stays\n{deleted}"
+    assert printed.readouterr().err == f"socialapi: {rejects} is no longer a rejects file, and is kept\n{deleted}"
     assert files_in(kept) == ["rejects.csv"]
 
 
@@ -235,7 +235,7 @@ def test_a_digest_file_stays_until_it_is_named(service: Emulator, inputs: Path, 
     path = kept / "shop.digests"
     assert printed.readouterr().err == (
         f"socialapi: deleted the journal {kept / 'load.journal'}\n"
-        f"socialapi: the digest file {path} stays, as later loads need it; `socialapi jobs forget {path}` deletes it\n"
+        f"socialapi: the digest file {path} is kept, because later loads need it; `socialapi jobs forget {path}` deletes it\n"
     )
     assert planted(in_folder=kept) == {PLANTED_ID.encode()}
     assert forget(path) == 2
@@ -263,8 +263,8 @@ def test_nothing_of_a_sync_is_left_but_only_on_purpose(
     printed.readouterr()
     assert forget("audience.snapshot") == 2
     assert printed.readouterr().err == (
-        "socialapi: the snapshot audience.snapshot is deleted only with --yes: without the file the next sync adds "
-        "everybody again, and removes nobody who has left since the last one\n"
+        "socialapi: the snapshot audience.snapshot is deleted only with --yes: without the file, the next sync adds "
+        "everyone again, and people who left since the last sync are not removed\n"
     )
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda _: "n")
@@ -278,7 +278,7 @@ def test_a_rejects_file_is_deleted_by_its_path(service: Emulator, inputs: Path, 
     assert app.run(["catalog", "upsert", str(feed_in(inputs)), "--catalog", CATALOG, "--rejects", "rejects.csv"]) == 1
     printed.readouterr()
     assert forget("rejects.csv") == 2
-    assert "is deleted only with --yes: what was rejected stands nowhere else" in printed.readouterr().err
+    assert "is deleted only with --yes: the rejected rows are listed nowhere else" in printed.readouterr().err
     assert forget("rejects.csv", "--yes") == 0
     assert files_in(kept) == []
 

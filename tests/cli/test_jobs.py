@@ -185,9 +185,7 @@ def test_jobs_are_listed_with_what_is_confirmed(
     service: Emulator, feed: Path, journal: Path, printed: Printed, tmp_path: Path
 ) -> None:
     assert jobs("list") == 0
-    assert (
-        printed.readouterr().err == "socialapi: there are no jobs; those that are started with --journal are listed\n"
-    )
+    assert printed.readouterr().err == "socialapi: there are no jobs; only jobs started with --journal are listed\n"
     assert upsert(feed, journal) == 0
     assert upsert(feed, tmp_path / "second.journal") == 0
     (tmp_path / "second.journal").unlink()
@@ -304,7 +302,7 @@ async def test_journals_of_a_folder_are_listed_whoever_made_them(
     assert await asyncio.to_thread(jobs, "list") == 0
     assert [cells[-1] for cells in listed(printed)] == ["of a program.journal"]
     assert await asyncio.to_thread(jobs, "resume", "of a program.journal") == 2
-    assert "run its command, or its program, again with the same journal" in printed.readouterr().err
+    assert "run the command or program again with the same journal" in printed.readouterr().err
 
 
 # Forgetting them ---------------------------------------------------------------------------------------------------
@@ -331,7 +329,7 @@ async def test_a_job_that_is_not_finished_is_forgotten_only_on_purpose(
     await record(journal, state="stopped")
     assert await asyncio.to_thread(jobs, "forget", journal) == 2
     assert (
-        "is stopped, and cannot be resumed without its journal: add --yes to delete it all the same\n"
+        "is stopped, and cannot be resumed without its journal: add --yes to delete it anyway\n"
         in printed.readouterr().err
     )
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
@@ -383,8 +381,8 @@ def test_a_job_whose_journal_is_gone_is_not_begun_anew_by_a_resume(
     out, err = printed.readouterr()
     assert (out, journal.exists(), len(service.requests)) == ("", False, requests)
     assert err == (
-        f"socialapi: there is no journal {journal} any more, so the job {job_id} cannot be resumed; to begin anew, run its "
-        "command itself\n"
+        f"socialapi: there is no journal {journal}, so the job {job_id} cannot be resumed; to start over, run its "
+        "command again\n"
     )
 
 
@@ -411,7 +409,7 @@ async def test_a_journal_of_an_earlier_version_is_told_from_others_and_can_be_fo
     assert await asyncio.to_thread(jobs, "show", journal) == 2
     assert f"the journal {journal} was written by another version of this package" in printed.readouterr().err
     assert await asyncio.to_thread(jobs, "forget", journal) == 2
-    assert "add --yes to delete it all the same" in printed.readouterr().err
+    assert "add --yes to delete it anyway" in printed.readouterr().err
     assert await asyncio.to_thread(jobs, "forget", journal, "--yes") == 0
     assert not is_there(journal)
 
@@ -486,7 +484,7 @@ async def test_a_command_that_names_a_column_like_a_person_is_not_remembered(
     await job.aclose()
     assert b"ada.4711" not in bytes_of(journal)
     assert await asyncio.to_thread(jobs, "resume", journal) == 2
-    assert "is not known here" in printed.readouterr().err
+    assert "is unknown: run the command or program again" in printed.readouterr().err
 
 
 async def test_a_new_job_takes_the_place_of_the_one_with_the_same_journal(state: Path, tmp_path: Path) -> None:

@@ -199,20 +199,20 @@ async def test_a_list_that_its_settings_end_says_how_to_go_on(printed: Printed) 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("--json --output csv", "--json is the same as --output jsonl, and does not go with --output csv"),
+        ("--json --output csv", "--json is the same as --output jsonl, and cannot be combined with --output csv"),
         ("--escape-formulas", "--escape-formulas is for --output csv"),
         ("--fields id --json", "--fields is for --output table and csv"),
         ("--fields id,timzone", "--fields: there is no column 'timzone': did you mean timezone?"),
         (
             "--fields shoe --output csv",
-            "--fields: there is no column 'shoe': there are id, state, name, business_name, ",
+            "--fields: there is no column 'shoe': the columns are id, state, name, business_name, ",
         ),
         ("--output xml", '"xml" for --output'),
         (
             "--output-file accounts.xlsx",
-            "--output-file: .xlsx is the ending of no format (.json, .jsonl, .ndjson, .csv, ",
+            "--output-file: no format has the ending .xlsx (known: .json, .jsonl, .ndjson, .csv, ",
         ),
-        ("--output-file accounts.json.gz", ".gz is the ending of no format"),
+        ("--output-file accounts.json.gz", "no format has the ending .gz"),
         ("--output-file missing/accounts.csv", "missing/accounts.csv cannot be written: No such file or directory"),
     ],
 )
@@ -234,7 +234,9 @@ async def test_the_rest_of_a_list_never_replaces_its_first_part(
     before, asked = path.read_bytes(), len(emulator.requests)
     again = await ready.run(*read, str(path), "--start", "1@18ce54d4x5t:")
     assert (again.status, path.read_bytes(), len(emulator.requests)) == (2, before, asked)
-    assert again.err == f"socialapi: --start writes what is left, and {path} exists already: name another file\n"
+    assert (
+        again.err == f"socialapi: --start writes the rest of the list, but {path} already exists: name another file\n"
+    )
     rest = await ready.run(*read, str(tmp_path / "rest.jsonl"), "--start", "1@18ce54d4x5t:")
     assert rest.status == 0
     whole = (await ready.run("ads", "accounts", "--json")).out
@@ -380,11 +382,11 @@ async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: She
         ),
         (
             "audience lint people.csv",
-            "risk of few matches: high (a rule of thumb: 0 of 7 rows have a usable identifier; whom the service knows is",
+            "risk of few matches: high (a rule of thumb: 0 of 7 rows have a usable identifier; the service was not asked",
         ),
         (
             "audience upload",
-            "also packed with gzip or Zstandard, or Parquet (see `socialapi audience upload --help`)",
+            "optionally packed with gzip or Zstandard, or Parquet (see `socialapi audience upload --help`)",
         ),
         (
             "ads insights --granularity day --start 2025-01-06",
@@ -412,7 +414,7 @@ async def test_columns_is_the_width_if_it_is_set(emulator: Emulator) -> None:
 @pytest.mark.slow
 async def test_a_terminal_gets_no_parquet_and_no_signs_that_it_would_obey(emulator: Emulator) -> None:
     refused = await asyncio.to_thread(on_terminal, 80, "ads accounts --output parquet", emulator.environment)
-    assert refused == ["socialapi: Parquet is not for a terminal: name a file with --output-file"]
+    assert refused == ["socialapi: Parquet needs a file: name one with --output-file"]
     page = {"data": [{"id": "1", "text": "a\x1b[2Jb\x9b2Jc\u202ed\u2066\U000e0041"}], "meta": {"result_count": 1}}
     async with Server(then=answer(page)) as server:
         environment = {"SOCIALAPI_BASE_URL": server.url, "SOCIALAPI_BEARER_TOKEN": "b"}

@@ -88,8 +88,8 @@ def test_what_is_no_part_of_a_date_is_told(name: str, code: str, printed: Printe
     for option in ("--journal", "--rejects"):
         assert app.run([*arguments[:2], "feed.csv", *arguments[3:], option, name]) == 2
         said = printed.readouterr().err
-        assert f"Invalid value for {option}: {code} is no part of a date: %Y, %y, %m, %d, " in said
-        assert "%% is a percent sign" in said
+        assert f"Invalid value for {option}: {code} is not part of a date: use %Y, %y, %m, %d, " in said
+        assert "%% for a percent sign" in said
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_what_is_no_part_of_a_date_is_told(name: str, code: str, printed: Printe
 def test_a_file_that_every_run_needs_takes_no_date(option: str, arguments: list[str], printed: Printed) -> None:
     assert app.run([*arguments, option, "members-%Y-%m.file"]) == 2
     said = printed.readouterr().err
-    assert said == f"socialapi: {option} is the same file in every run, so its name takes no date: leave out %Y\n"
+    assert said == f"socialapi: {option} is the same file in every run, so its name cannot have a date: remove %Y\n"
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])

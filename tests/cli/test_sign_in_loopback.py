@@ -142,7 +142,7 @@ async def test_the_oldest_connection_is_closed_for_one_too_many(monkeypatch: pyt
 async def test_only_this_machine_is_listened_to_and_nobody_is_waited_for_forever() -> None:
     async with Loopback(0) as listener:
         assert listener.url.startswith("http://127.0.0.1:")
-        with pytest.raises(SocialApiError, match=r"nobody answered the page within 0\.01 s"):
+        with pytest.raises(SocialApiError, match=r"the sign-in was not completed within 0\.01 s"):
             await listener.answer(judge, 0.01)
         with pytest.raises(ConfigurationError, match=r"cannot listen on 127\.0\.0\.1 port"):
             async with Loopback(int(listener.url.rpartition(":")[2].partition("/")[0])):
@@ -210,7 +210,7 @@ async def test_connections_at_the_end_are_hung_up(complaints: list[Mapping[str, 
     async with Loopback(0) as listener:
         port = int(listener.url.rpartition(":")[2].partition("/")[0])
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
-        with pytest.raises(SocialApiError, match="nobody answered"):
+        with pytest.raises(SocialApiError, match="the sign-in was not completed"):
             await listener.answer(judge, 0.001)
         await ask(listener, get("/callback?denied=1"))
         late = [asyncio.ensure_future(asyncio.open_connection("127.0.0.1", port)) for _ in range(5)]

@@ -65,7 +65,7 @@ async def test_a_webhook_from_its_registration_to_its_end(ready: Shell, owner: O
         (("delete", "one"), 2, "WEBHOOK: must be 1 to 19 digits"),
         (("replay", "novalue"), 2, "a parameter is KEY=TEXT or KEY:=JSON, not 'novalue'"),
         (("replay", "=x"), 2, "a parameter is KEY=TEXT or KEY:=JSON"),
-        (("replay", "key:={"), 2, "what follows key:= is not JSON"),
+        (("replay", "key:={"), 2, "the value after key:= is not JSON"),
         (("create",), 2, "URL is missing"),
     ],
 )

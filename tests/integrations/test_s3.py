@@ -70,7 +70,7 @@ async def test_a_sync_reads_all_parts_and_one_that_changes_on_the_way_removes_no
         return asked(self, *given)
 
     monkeypatch.setattr(_Bucket, "get", changed_first)
-    with pytest.raises(BulkError, match=r"s3://crm/part-2\.csv\.gz: it has changed since the job looked at it") as stop:
+    with pytest.raises(BulkError, match=r"s3://crm/part-2\.csv\.gz: it has changed since the job opened it") as stop:
         await audience.sync(PATTERN, snapshot=tmp_path / "snapshot", max_removal_share=1.0)
     assert stop.value.report.requests == 0
     monkeypatch.undo()

@@ -44,7 +44,7 @@ class Batch:
     duplicates: int = 0
     """The number of duplicates found while this batch was open."""
     refused: dict[Identifier, list[tuple[int, RowIssue | None]]] = attrs.field(factory=dict, repr=False)
-    """Maps each identifier of a refused row to the rows with this identifier, and the reason for each refused one."""
+    """Maps each identifier of a refused row to the rows that have it, each with the reason if the row was refused."""
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Whether the batch was settled without an outcome for every row, because the job stops."""
@@ -72,7 +72,7 @@ class Batch:
             await yield_if_due()
 
     def refusal_of(self, identifier: Identifier, number: int) -> RowIssue | None:
-        """Returns why the service refused the last row before `number` with this identifier; None if it did not."""
+        """Returns why the service refused the last row before `number` with this identifier, or None if it did not."""
         before = (why for row, why in reversed(self.refused.get(identifier, ())) if row < number)
         return next(before, None)
 
@@ -157,7 +157,7 @@ class Packer:
         return list(grouped.values())
 
     def encode(self, blocks: Iterable[RowBlock]) -> Iterator[bytes]:
-        """Yields the body in parts of about `PART_BYTES`, or `ROWS_PER_BLOCK` long rows, each quick to encode."""
+        """Yields the body in parts that are quick to encode: about `PART_BYTES`, or `ROWS_PER_BLOCK` long rows."""
         single = self._packing == "single"
         waiting, size, before = list[bytes](), 0, "["
         for operation in [[block] for block in blocks] if single else self.operations(blocks):

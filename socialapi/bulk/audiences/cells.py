@@ -80,7 +80,7 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
 
 def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str, str]]:
     """Yields the strings in a cell, like `texts_of`, and splits a string with several addresses or numbers."""
-    # Normalising thousands of strings from one cell would block the event loop.
+    # Normalizing thousands of strings from one cell would block the event loop.
     if isinstance(cell, list | tuple) and len(cell) > MAX_TEXTS_PER_CELL:
         yield "", TOO_MANY_TEXTS
         return
@@ -138,7 +138,7 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """Returns the string in each cell, empty without a value, and the indexes of cells with anything but one string."""
+    """Returns the string in each cell (empty if it has no value), and the indexes of cells that are not one string."""
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
         return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()

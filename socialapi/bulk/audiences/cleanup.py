@@ -135,7 +135,7 @@ _MARK: Final = rf"[\"`<>@{TYPOGRAPHIC_QUOTES}]"
 
 
 def cleaned_email(text: str) -> Cleaned:
-    """Returns the e-mail address or digest in a trimmed string; unchanged if it does not contain exactly one."""
+    """Returns the e-mail address or digest in a trimmed string, or the string itself unless it has exactly one."""
     return peeled(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or bool(digest_in(rest)))
 
 
@@ -145,7 +145,7 @@ def is_plain_phone_number(text: str) -> bool:
 
 
 def has_marks(text: str) -> bool:
-    """Returns whether a string has characters that never occur in phone numbers, but that phonenumbers would skip."""
+    """Returns whether a string has characters that no phone number has, but that the library phonenumbers skips."""
     return compiled(_MARK).search(text) is not None
 
 
@@ -154,7 +154,7 @@ def _has_debris(text: str) -> bool:
 
 
 def cleaned_phone_number(text: str) -> Cleaned:
-    """Returns the phone number or digest in a trimmed string; unchanged if it has no digits."""
+    """Returns the phone number or digest in a trimmed string, or the string itself if it has no digits."""
     if not _has_debris(text):
         return Cleaned(text)
     found = peeled(text, _PHONE_LAYERS, lambda rest: bool(digest_in(rest)) or not _has_debris(rest), keep=True)
@@ -208,7 +208,7 @@ def _without_stray_brackets(text: str) -> tuple[str, str]:
 
 
 def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
-    """Returns the string in angle brackets, and a word for the removed parts, if `is_name` accepts the name."""
+    """Returns the string in angle brackets if `is_name` accepts the name, and a word for the removed parts."""
     found = compiled(_NAMED).fullmatch(text)
     if found is None or not is_name(found[1], found[2]):
         return text, ""

@@ -1,8 +1,8 @@
 """The names by which columns of people, or keys of objects, are recognised.
 
-Names are compared without case, accents, blanks and punctuation. A name stands for an identifier kind if the
-specification or the lists below have it. It may have a number (`email2`, `E-mail 2 Address`), a plural (`emails`) and
-a word for hashing (`email_sha256`, `hashed_phone`). Names of e-mail addresses, phone numbers and countries may have
+Names are compared without case, accents, blanks and punctuation. The names of each identifier kind are those of the
+specification and of the lists below. They may have a number (`email2`, `E-mail 2 Address`), a plural (`emails`) and a
+word for hashing (`email_sha256`, `hashed_phone`). Names of e-mail addresses, phone numbers and countries may have
 more words around them: words for the type (`work email`, `Phone - Mobile`, `Billing Country`), and words for an
 address, a number or a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs-columns.md prints the lists.
 
@@ -21,7 +21,7 @@ from typing import Final
 from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MOJIBAKE_MARK, OVERRIDES
 
 REGION: Final = "region"
-"""The key for the country of a row in a mapping of columns, which is the region of the row's phone numbers."""
+"""The key for the country column in a mapping of columns. A row's country is the region of its phone numbers."""
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         pays, indicatif, indicatif pays, indicatif téléphonique, país, paese, nazione, kraj, kraju, państwo, 国, 国名, 国番号
     """),
 }
-"""The names of each kind, and of the country of a row."""
+"""The names of columns with each kind, and of country columns."""
 
 WHICH_ONE: Final = _listed("""
     primary, secondary, main, default, alternate, alternative, other, additional, preferred, mobile, cell, sms
@@ -125,8 +125,8 @@ AFTER: Final[Mapping[str, tuple[str, ...]]] = {
 MEANS_OTHER: Final = _listed("""
     ad id, company main phone, no phone, no mobile, no telephone, no landline, no cell, number of phones, mobile country code
 """)
-"""Names that look like names of a kind but mean something else, such as the id of an advertisement, the number of a
-company, whether there is a number, how many there are, or the code of a mobile network.
+"""Names that resemble those of a kind but mean something else, such as the ID of an advertisement, a company's phone
+number, a yes or no, a count, or the code of a mobile network.
 """
 
 _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
@@ -134,16 +134,16 @@ _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
 _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
 _FORM_AFTER: Final = re.compile("[0-9]{0,3}(?:sha256|hashed|hash|e164|value)+[0-9]{0,3}$")
 _CUSTOM_FIELD: Final = re.compile("__p?c$|:(?:string|text)$")
-"""The endings that Salesforce gives to custom fields, and typed exports to fields of text."""
+"""The endings of custom fields in Salesforce, and of text fields in typed exports."""
 _DOMAIN: Final = "domain"
 """An ending that is never split into the words `do` and `main`."""
 _ALONE: Final = frozenset({"em", "hem", "cc", "sms"})
 """Names that are recognised only without a word or number before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
-"""Letters that Unicode normalisation does not decompose, and the signs in `Nº` and `N°`."""
+"""Letters that Unicode normalization does not decompose, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
 _MAX_DIGITS: Final = 3
-"""The most digits of the number in a name: a phone number after a label has more."""
+"""The most digits in a column name. A name with more digits may be a label with a phone number."""
 _BETWEEN_NAMES: Final = re.compile("[/()]")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 _MOST_WORDS: Final = 4
@@ -151,7 +151,7 @@ _NAMES_KEPT: Final = 1_024
 
 
 def detected_as(name: str) -> str:
-    """Returns the meaning of a column name: a kind, an override, `region`, or an empty text for none of these."""
+    """Returns the meaning of a column name: a kind, an override, `region`, or an empty string for any other name."""
     return _detected_as(name) if len(name) <= MAX_NAME_LENGTH else ""
 
 
@@ -232,5 +232,5 @@ def _words_around(kind: str) -> tuple[frozenset[str], frozenset[str]]:
 
 @functools.cache
 def _may_have_words() -> re.Pattern[str]:
-    """Returns a pattern for names of the kinds that may have other words around their names."""
+    """Returns a pattern for the names (of kinds in `AFTER`) that may have other words around them."""
     return re.compile("|".join(folded(name) for kind in BEFORE for name in NAMES[kind]))

@@ -51,7 +51,7 @@ _NAME_WORDS: Final = frozenset(
     {"account", "contact", "handle", "id", "login", "member", "name", "names", "nick", "profile", "screen", "twitter"}
     | {"user", "username", "users", "x"}
 )
-"""Words that show that a text is the name of a column, although it could be a handle."""
+"""Words that occur in column names. A string with one of them is a column name, even if it could be a handle."""
 _DIGITS_OF_DATE: Final = 8
 _MOST_DIGITS: Final = 17
 """The number of digits in the longest phone number, which E.164 limits to 15, after 00."""
@@ -68,7 +68,7 @@ _looks_like_phone_number: Final = re.compile(
     r"|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}|0[1-9](?:[ .-][0-9]{2}){4})"
 ).fullmatch
 _may_be_national_number: Final = re.compile("0[1-9][0-9]{8,9}|[2-9][0-9]{2}[2-9][0-9]{6}").fullmatch
-"""Matches digits that may be a national number, also that of an order: the name of the column decides."""
+"""Matches digits that may be a national phone number or, for example, an order number: the column name decides."""
 _has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
 _DIGESTS: Final = "SHA-256 digests"
 _is_other_personal_field: Final = re.compile(
@@ -78,33 +78,33 @@ _is_other_personal_field: Final = re.compile(
 _is_id_or_date_column: Final = re.compile(
     r".*(?:id|no|nr|num|number|nummer|code|key|order|account|date|time|tin|ssn)s?"
 ).fullmatch
-"""Matches the names of columns whose digits are hardly phone numbers."""
+"""Matches the names of columns whose digits are unlikely to be phone numbers."""
 _LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object], Callable[[str], object] | None]]] = (
     ("email", "e-mail addresses", _looks_like_email, None),
     ("phone_number", "phone numbers", _looks_like_phone_number, None),
     ("phone_number", "phone numbers", _may_be_national_number, _is_id_or_date_column),
     ("email", _DIGESTS, digest_in, _is_other_personal_field),
 )
-"""Tests for values that clearly look like identifiers: the kind, its name in messages, the test, and a test for the names
-of columns that nevertheless hold something else.
+"""Tests for values that clearly look like identifiers: the kind, its name in messages, the test, and a test for names
+of columns in which such values mean something else.
 """
 
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str, read: Sequence[str] = ()) -> str:
     """Returns the warning that an ignored column seems to contain identifiers, and how to include it.
 
-    `read` are the columns that are read as the kind, which the advice has to name as well.
+    `read` are the columns that are already read as the kind. The advice must list them too.
     """
     if not name.strip():
         return f"{HOLDS_IDENTIFIERS} {what}: give it a name in the first line of the file"
-    reads = "reads them as those of e-mail addresses" if what == _DIGESTS else "reads it"
+    reads = "reads them as digests of e-mail addresses" if what == _DIGESTS else "reads it"
     names = [*read, name]
     listed = ", ".join(map(quoted, names))
     return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": {f"[{listed}]" if read else listed}}} {reads}'
 
 
 def is_personal(text: str) -> bool:
-    """Returns whether a text contains what looks like an e-mail address, or looks like a phone number."""
+    """Returns whether a string seems to contain an e-mail address or to be a phone number."""
     parts = filter(None, _several(text.strip(" \t\r\n'\"")))
     return has_address(text) is not None or any(
         _looks_like_phone_number(part) or (_is_number(part) and sum(map(str.isdigit, part)) <= _MOST_DIGITS)
@@ -113,13 +113,13 @@ def is_personal(text: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Returns whether a text is a number with more digits than a date, or one written like a phone number."""
+    """Returns whether a string is a number that has more digits than a date or is written like a phone number."""
     is_long = is_value(text) and sum(map(str.isdigit, text)) > _DIGITS_OF_DATE and not any(map(str.isalpha, text))
     return is_long or _looks_like_phone_number(text) is not None
 
 
 def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
-    """Returns whether nine of ten texts pass the test `looks`. A text with several values passes if each value does."""
+    """Returns whether nine in ten strings pass the test `looks`. A string with several values must pass with each."""
     several = ([part for part in _several(text) if part] for text in texts)
     looking = sum(bool(parts) and all(len(part) <= _LONGEST and looks(part) for part in parts) for parts in several)
     return looking >= _MOST_OF * len(texts) > 0
@@ -150,7 +150,7 @@ class IdentifierLayout(FrozenRecord):
         return not self.operation_type is self.effective_at is self.expires_at is None
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether a cell is a usable identifier of its kind; None if one may also be an ordinary word."""
+        """Returns whether a cell is a usable identifier of its kind; None if it may also be an ordinary word."""
         found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
         return True if True in found else None if None in found else False
 
@@ -235,7 +235,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         form: TableForm = ANY_FORM,
         key: str | int | None = None,
     ) -> Self:
-        """Returns the selection for a mapping. Raises InvalidInput for a key that is no kind and no override."""
+        """Returns the selection for a mapping. Raises InvalidInput for a key that is neither a kind nor an override."""
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
         faults, others = Faults(), (*OVERRIDES, REGION)
@@ -258,7 +258,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 
     @property
     def roles(self) -> Sequence[str]:
-        """The kinds and overrides that columns may be given for."""
+        """The kinds and overrides to which the user may assign columns."""
         return (*self.kinds, *OVERRIDES, REGION)
 
     def check_layout(self, layout: FileLayout) -> None:
@@ -320,7 +320,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         return at
 
     def role_of(self, name: str) -> str:
-        """Returns the kind or override of a column that is the only one; an empty text if it is ignored."""
+        """Returns the kind or override for a column name, or an empty string if the column is ignored."""
         return next((key for key, positions in self._find((name,)).items() if positions), "")
 
     def knows_any(self, names: Sequence[str]) -> bool:
@@ -396,7 +396,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             else ""
         )
         raise InvalidInput(
-            f"no column of identifiers was found; there are: {printable_names(names)}. Name the column with "
+            f"no column of identifiers was found; the columns are: {printable_names(names)}. Name the column with "
             f'columns={{"email": "<column>"}}; '
             f"the kinds are: {', '.join(self.kinds)}{hint}"
             + (f". If line {line} is data, {_no_header('handle')}" if line else "")

@@ -107,7 +107,7 @@ class RecentIdentifiers:
         return Repeated(sorted(left or ()), are_duplicates=True, are_apart=known == left)
 
     def carriers(self, row: Row) -> Carriers | None:
-        """Returns the latest batch with each identifier of a duplicate, which become recent; None for other rows."""
+        """Returns the latest batch with each identifier of a duplicate, now marked as recent; None for other rows."""
         found = [self._recent(kind, value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None and each.does(row.action)]
         if len(known) < len(found):
@@ -117,8 +117,8 @@ class RecentIdentifiers:
         return tuple([each.batches[-1] for each in known])
 
     def carriers_of_all(self, block: RowBlock) -> list[Carriers]:
-        """Returns the result of `carriers` for each row of a block of duplicates. Later rows may have been placed since,
-        if they were placed in the open batch with `may_move`.
+        """Returns the result of `carriers` for each row of a block of duplicates. Later rows may already be placed, but
+        only in the open batch and with `may_move`.
         """
         columns = list[list[Batch | None]]()
         for kind, values in block.columns:
@@ -136,7 +136,7 @@ class RecentIdentifiers:
         return [kept.setdefault(row, row) for row in zip(*columns, strict=True)]
 
     def conflicts(self, row: Row) -> set[Batch]:
-        """Returns the batches, some perhaps settled, that the row must wait for, because their operations differ."""
+        """Returns the batches with a different operation, for which the row must wait. Some may be settled already."""
         conflicts = set[Batch]()
         for kind, value in row.identifiers:
             for known in (self._recent(kind, value), *(window[kind].get(value) for window in self._forgotten)):
@@ -244,7 +244,7 @@ class WaitingDuplicates:
 
     @property
     def first_unsettled(self) -> Batch | None:
-        """Returns an unsettled batch that the oldest waiting duplicates depend on, or None if they can be settled."""
+        """Returns an unsettled batch on which the oldest waiting duplicates depend, or None if they can be settled."""
         batches = self._waiting[0].batches if self._waiting else ()
         return next((batch for batch in batches if not batch.settled.is_set()), None)
 
@@ -256,7 +256,7 @@ class WaitingDuplicates:
         await self.settle()
 
     async def settle(self) -> None:
-        """Gives duplicates their outcome, up to the first one whose original row still has no outcome."""
+        """Gives each duplicate its outcome, up to the first duplicate whose original row still has none."""
         while self._waiting and self.first_unsettled is None:
             duplicates = self._waiting.popleft()
             self._count -= len(duplicates.rows)

@@ -250,7 +250,7 @@ class UploadStage(Generic[C]):
         return len(block)
 
     async def _follow(self, block: RowBlock, duplicates: Sequence[int], done: int, stop: int) -> int:
-        """Makes the duplicates before the row `stop`, from index `done`, wait. Returns the new `done`."""
+        """Adds the duplicates before row `stop`, from index `done`, to the waiting ones. Returns the next index."""
         some = duplicates[done : bisect_left(duplicates, stop)]
         if some:
             rows = block.compress(_mask(len(block), some))

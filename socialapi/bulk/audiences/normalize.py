@@ -1,4 +1,4 @@
-"""Normalises and hashes identifiers.
+"""Normalizes and hashes identifiers.
 
 A normalizer takes the raw value and returns the string to send and a remark. The string to send is the SHA-256 of the
 normalized value in lower-case hexadecimal digits (UTF-8, no salt), or the value itself for `partner_user_id`. It is
@@ -135,7 +135,7 @@ def trimmed(text: str) -> str:
 
 
 def email(text: str) -> Normalized:
-    """Normalises an e-mail address: trims it and converts it to lower case. The address needs one @ and a domain of
+    """Normalizes an e-mail address: trims it and converts it to lower case. The address needs one @ and a domain of
     at least two labels; non-ASCII characters are allowed.
 
     Removes the characters that exports leave around an address if exactly one address is left.
@@ -168,7 +168,7 @@ def _is_mojibake(text: str) -> bool:
 
 
 def device_id(text: str) -> Normalized:
-    """Normalises a device id (a UUID, or 32 or 16 hexadecimal digits): trims it and converts it to lower case."""
+    """Normalizes a device id (a UUID, or 32 or 16 hexadecimal digits): trims it and converts it to lower case."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text.strip("{}")
     is_one_digit = len({*text.lower()} - {"-"}) == 1
@@ -178,7 +178,7 @@ def device_id(text: str) -> Normalized:
 
 
 def handle(text: str) -> Normalized:
-    """Normalises a handle: trims it, removes a leading @ or profile URL, and converts it to lower case."""
+    """Normalizes a handle: trims it, removes a leading @ or profile URL, and converts it to lower case."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
     if (profile := _profile(text)) is not None and profile[1].lower() not in _NO_PROFILES:
@@ -191,7 +191,7 @@ def handle(text: str) -> Normalized:
 
 
 def service_id(text: str) -> Normalized:
-    """Normalises an id of the service: trims the decimal digits, and removes the `.0` that spreadsheets add."""
+    """Normalizes an id of the service: trims the decimal digits, and removes the `.0` that spreadsheets add."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
     if (number := _float(text)) is not None and text.isascii():
@@ -213,7 +213,7 @@ def service_id(text: str) -> Normalized:
 def phone_number(
     text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
 ) -> Normalized:
-    """Normalises a phone number to E.164. `region` (see `phone_numbers.check_region`) applies to numbers without a
+    """Normalizes a phone number to E.164. `region` (see `phone_numbers.check_region`) applies to numbers without a
     country code. Unless `is_region_sure`, they must be valid in that region. `phone_format` decides which numbers have
     no country code.
 
@@ -262,8 +262,8 @@ def partner_user_id_of_model(text: str) -> Normalized:
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
-    """Returns the string if it is a digest or empty. Raises Unusable for any other string, with the most specific
-    reason, and if only quotation marks were removed.
+    """Returns the digest in a string, or an empty string for an empty one. Raises Unusable for any other string, with
+    the most specific reason, and for an empty string if the value had only the `removed` characters.
     """
     if not text:
         if removed:
@@ -281,7 +281,7 @@ def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normali
 
 
 def _bounded(normalize: Normalizer, text: str) -> Normalized:
-    """Normalises a string that is not too long. Searching a long one would block the event loop."""
+    """Normalizes a string that is not too long. Searching a long one would block the event loop."""
     if len(text) > MAX_IDENTIFIER_CHARACTERS and len(text := trimmed(text)) > MAX_IDENTIFIER_CHARACTERS:
         raise Unusable(TOO_LONG)
     return normalize(text)
@@ -324,9 +324,9 @@ def normalizers(
     require_hashed: bool = False,
     of_models: bool = False,
 ) -> Normalizers:
-    """Returns a normalizer for every kind. Kinds that are not in `kinds` get a normalizer that rejects every value.
-    With `require_hashed`, only digests are accepted for hashed kinds. `of_models` is true if a program put the values
-    into models.
+    """Returns a normalizer for every kind. The normalizers of kinds that are not in `kinds` reject every value.
+    With `require_hashed`, only digests are accepted for hashed kinds. `of_models` is true if the values come from
+    models.
 
     Raises InvalidInput for an unknown `default_region` or `phone_format`.
     """
@@ -414,7 +414,7 @@ _OF_NO_REGION: Final = normalizers(IDENTIFIER_KINDS)
 
 
 def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
-    """Returns True for an identifier of this kind, False for other values, and None for a possible ordinary word."""
+    """Returns whether a string is an identifier of this kind; None if it may also be an ordinary word."""
     try:
         value, _ = _OF_NO_REGION[kind](text)
     except Unusable as unusable:

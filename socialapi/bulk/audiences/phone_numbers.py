@@ -17,8 +17,8 @@ from socialapi.problems import BrokenRule
 from socialapi.reports import MAY_BE_FOREIGN
 
 PhoneFormat = Literal["auto", "international", "national"]
-"""How digits without a plus sign are read. "auto": as a number of the region or with a country code, whichever is
-valid. "international": always with a country code. "national": always as a number of the region.
+"""Decides how digits without a plus sign are read. "auto": as a number of the region or with a country code, whichever
+is valid. "international": always with a country code. "national": always as a number of the region.
 """
 PHONE_FORMATS: Final[tuple[PhoneFormat, ...]] = get_args(PhoneFormat)
 
@@ -48,18 +48,18 @@ _ABROAD: Final = "(?:00|011(?=[1-9][0-9]{9}))"
 _starts_abroad: Final = re.compile(_ABROAD).match
 PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
-# The library decides shorter texts, which have special rules, and longer texts, which are not phone numbers.
+# Shorter strings follow special rules, and longer strings are not phone numbers. Both are passed to the library.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
-# A number from a spreadsheet: with .0 or ,0 at the end, depending on the language, or rounded with an exponent. Or a
-# date, or an IP address, unless its last parts have two digits each, as in numbers of several countries.
+# Matches dates, IP addresses, and numbers that a spreadsheet changed (.0 or ,0 at the end, or an exponent). An IP
+# address whose last parts have two digits each does not match: phone numbers of several countries look the same.
 _is_no_number: Final = re.compile(
     r"[+(]?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)"
     r"|(?P<other>[0-3]?[0-9]([./-])[0-3]?[0-9]\2(?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}([./-])[01]?[0-9]\3[0-3]?[0-9]"
     r"|(?!.*\.[0-9]{2}\.[0-9]{2}$)(?:(?:[1-9]?[0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])(?:\.|$)){4})"
 ).fullmatch
 _MAX_E164_DIGITS: Final = 15
-"""The most digits of a number with its country code. In some countries the library allows more, which are two numbers."""
+"""The most digits of a number with its country code. In some countries, the library accepts longer strings."""
 _SHORTEST_SECOND_NUMBER: Final = 7
 _SHORTEST_AFTER_COMMA: Final = 5
 _MOST_LAST_DIGITS: Final = 4
@@ -99,7 +99,7 @@ def check_region(region: str | None) -> str | None:
 
     code = region.strip().upper()
     if code not in phonenumbers.SUPPORTED_REGIONS:
-        why = "is not a region: give two letters of ISO 3166 such as US, DE or GB"
+        why = "is not a region: give a two-letter ISO 3166 code such as US, DE or GB"
         raise InvalidInput(f"{region!r} {why}", [BrokenRule(path="default_region", reason=why)])
     return code
 
@@ -122,7 +122,7 @@ class Plan:
     strip_prefix: Callable[[str], re.Match[str] | None] | None
     starts_abroad: Callable[[str], object] | None
     patterns: tuple[str, str, str]
-    """The patterns behind `strip_prefix`, `starts_abroad` and `is_national`; empty if there is none."""
+    """The patterns of `strip_prefix`, `starts_abroad` and `is_national`; an empty string if there is none."""
 
     def e164(self, digits: str) -> str | None:
         """Returns the number in E.164 for these national digits; None if the library has to decide."""
@@ -220,7 +220,7 @@ def number_in(
     elif "521" in digits[:5] and (old := _old_mexican(digits)) is not None:
         # Mexico dropped the 1 before mobile numbers in 2019, but many lists still have it.
         text = digits = f"{old[1] or ''}52{old[2]}"
-    is_plain = digits.isascii() and digits.isdigit() and not _is_no_number(text)  # whose dot is no separator
+    is_plain = digits.isascii() and digits.isdigit() and not _is_no_number(text)  # in `1.0`, the dot separates nothing
     if not is_plain or len(digits) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
         number, remark = e164(text, region), ""
     elif phone_format == "international" and (not digits.startswith("0") or digits.startswith("00")):
@@ -322,22 +322,22 @@ def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
 
 
 def holds_several(text: str, region: str | None) -> bool:
-    """Returns whether a text has two numbers with a separator between them, or a number followed by a slash and
-    another number without its area code, or its last digits.
+    """Returns whether a string has two numbers with a separator between them, or a number and, after a slash, the local
+    part or the last digits of a second number.
     """
     parts = (_replace_non_digits("", part).removeprefix("00") for part in _separated(text))
     if len(_pluses(text)) > 1 or sum(len(digits) >= _SHORTEST_SECOND_NUMBER for digits in parts) > 1:
         return True
     if (stem := _shared_stem(text)) is None or _is_no_number(text):
         return False
-    # A slash before more digits may also be within one number, unless there is a whole number before it.
+    # A slash may also be within one number, unless the part before it is a complete number.
     digits, more = (len(_replace_non_digits("", part)) for part in stem.groups())
     may_be_one = more > _MOST_LAST_DIGITS and digits < _SHORTEST_SECOND_NUMBER and "/" not in stem[1]
     return not may_be_one and _if_valid(e164(stem[1], region)) is not None
 
 
 def has_one_digit(text: str, number: str | None) -> bool:
-    """Returns whether a number, or a text that is not one, repeats a single digit, as people type to hide their number."""
+    """Returns whether a phone number or other string repeats one digit, which people type to hide their number."""
     if number is None:
         digits = _replace_non_digits("", text)
         return digits != "" and len(set(digits)) == 1 and (digits[0] == "0" or len(digits) >= _FEWEST_ALIKE)
@@ -400,7 +400,7 @@ def _as_parsed(text: str, region: str | None) -> str | None:
 
 
 def ambiguity(text: str, region: str | None) -> str | None:
-    """Returns why `e164` may have read the wrong number from a text; None if the text is unambiguous.
+    """Returns why `e164` may have read the wrong number from a string; None if the string is unambiguous.
 
     The library reads letters as the digits on telephone keys, and a second number as an extension.
     """
@@ -425,7 +425,7 @@ def ambiguity(text: str, region: str | None) -> str | None:
 
 
 def why_not(text: str, region: str | None) -> str:
-    """Returns why `e164` found no number. The reason does not quote the text."""
+    """Returns why `e164` found no number. The reason does not quote the string."""
     if (found := _is_no_number(text)) is not None:
         return NO_NUMBER if found["other"] else SCIENTIFIC if "e" in text.lower() else SPREADSHEET
     old = _dialled_in_mexico(text.translate(PUNCTUATION))

@@ -1,5 +1,4 @@
-"""Determines which phone numbers are read alike because they have the same first digits, and registers them with the
-extension.
+"""Finds first digits that alone decide how phone numbers are read, and registers them with the C extension.
 
 Numbers are read with the patterns of their numbering plan. If the result depends only on the first digits, one number
 shows how all numbers of that length are read.
@@ -87,7 +86,7 @@ class _Automaton:
     def _element(self, begin: _Node) -> _Node:
         found = _ELEMENT.match(self._pattern, self._at)
         if found is None:
-            raise ValueError(f"the pattern {self._pattern} has elements that are not known")
+            raise ValueError(f"the pattern {self._pattern} has unknown elements")
         self._at = found.end()
         if found[0].startswith("("):
             inner = _Node()
@@ -201,7 +200,7 @@ _looked_at: Final = set[tuple[str, str, int]]()
 
 
 def load_starts(cells: Sequence[object], region: str | None) -> bool:
-    """Registers new starts in the cells with the extension. Returns whether it can now read more cells."""
+    """Registers the new first digits in these cells with the extension. Returns whether it can now read more cells."""
     has_new, until = False, time.monotonic() + LOADING_SECONDS
     is_worth_it = region is not None and len(cells) >= FEWEST_WORTH_LOADING
     for cell in cells:

@@ -242,7 +242,7 @@ class Preparer:
     def _normalize_undecided(
         self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock
     ) -> Iterator[PreparedBlock]:
-        """Normalises undecided values whose cell is empty or has one string, unless there is a remark or a problem."""
+        """Normalizes undecided values in cells with at most one string. Skips values that need a remark."""
         for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
                 cells = block.columns[at]
@@ -377,7 +377,7 @@ def _slow_rows(columns: Sequence[Column], rows: int) -> set[int]:
     slow = set.intersection(*gaps)
     for _, values in columns:
         slow.update(values.undecided())
-    if len(columns) > _COLUMNS_COMPARED:  # each pair of columns would take longer than each row
+    if len(columns) > _COLUMNS_COMPARED:  # comparing all pairs of columns would take longer than checking all rows
         return set(range(rows))
     for (kind, values), (other_kind, others) in combinations(columns, 2):
         if kind == other_kind:

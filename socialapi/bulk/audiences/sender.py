@@ -34,7 +34,7 @@ async def send_until_counted(
     options: CallOptions,
     observer: Observer | None = None,
 ) -> UploadCounts:
-    """Sends the request until the service counts `users` successes among `users` users, and returns these counts. Other
+    """Sends the request until the service counts `users` users and a success for each, and returns its counts. Other
     counts are an error, and the request is retried.
 
     Raises ApiError (status 200) if the counts stay wrong, and any error that `Session.send` raises.

@@ -9,7 +9,7 @@ from socialapi.internal.secret import hidden
 _find_scheme: Final = re.compile(r"[\s'\"]*([A-Za-z][A-Za-z0-9+.-]+):[:/]").match
 _find_schemes: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/").findall
 _WITHOUT_QUERY: Final = frozenset({"s3", "gs", "memory"})
-"""Schemes whose object names may contain `?` and `#`."""
+"""The schemes whose object names may contain `?` and `#`."""
 ONLY_HERE: Final = "must be a path on this machine, not an address"
 """The reason why an address is rejected for a file that a job writes."""
 
@@ -36,7 +36,7 @@ def name_of_address(address: str) -> str:
 
 
 def with_hidden_addresses(records: Any) -> Any:
-    """Returns a job's input with file addresses hidden in its repr, which error trackers record."""
+    """Returns a job's input with file addresses hidden in its repr, because error trackers record it."""
     if isinstance(records, str):
         return hidden(records) if is_address(records) else records
     if isinstance(records, list | tuple) and all(isinstance(each, str | os.PathLike) for each in records):

@@ -79,7 +79,7 @@ class ArrowBlocks:
         with _explained():
             for at, values in dict(self._columns).items():
                 column = batch.column(at)
-                # Every batch repeats the dictionary, and `_Words` checks it once.
+                # Every batch repeats the dictionary, so `_Words` checks it only once.
                 check_cells(column.indices if isinstance(values, _Words) else column)
 
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
@@ -262,7 +262,7 @@ class _Words:
             self._lengths = lengths_of(dictionary)
             self._longest = compute.max(self._lengths).as_py() or 0
             self._characters = compute.sum(self._lengths).as_py() or 0
-            # Keeping the dictionary prevents another one from getting the same memory addresses.
+            # While this dictionary is kept, no other dictionary can get its memory addresses, which are the key.
             self._key, self._dictionary, self._words = key, dictionary, None
 
     def __call__(self, array: Any) -> Sequence[Any]:
@@ -426,7 +426,7 @@ def _first_texts(array: Any, most: int) -> Sequence[str | None]:
     if not _is_text(array.type):
         return ()
     check_cells(array)
-    if array.nbytes <= most:  # measuring cells makes pyarrow import pandas, where it is installed: 45 MB
+    if array.nbytes <= most:  # to measure cells, pyarrow imports pandas if it is installed, which takes 45 MB
         return _texts(array)
     return _texts(array.slice(0, bisect.bisect(list(accumulate(lengths_of(array).to_pylist())), most)))
 
@@ -453,7 +453,7 @@ def _batches(stream: Iterator[Any]) -> Iterator[Any]:
 
 
 def _why_not_opened(table: Any, error: Exception) -> str:
-    """Returns why an object with Arrow's interface returns no table."""
+    """Returns why an object with Arrow's interface cannot be read as a table."""
     if hasattr(table, "to_frame") or _ONE_COLUMN in str(error):
         kind = type(table).__name__
         return (

@@ -13,7 +13,7 @@ from socialapi.bulk.inputs.dialect import MAX_CELL_CHARACTERS
 MAX_VALUES_PER_CELL: Final = 10_000
 """The most values of a list that are read from one cell."""
 _VALUE_CHARACTERS: Final = 8
-"""The size that a number or a time counts as, and the least size of a value in a list."""
+"""The characters counted for a number or a time, and at least for each value in a list."""
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """The continuation bytes of UTF-8."""
 
@@ -31,7 +31,7 @@ Measure = Callable[[Any], Size]
 def measure_of(kind: Any) -> Measure | None:
     """Returns the function that measures arrays of a type; None if no cell can be long.
 
-    Counts bytes instead of characters where counting characters would take a copy.
+    The function counts bytes instead of characters where counting characters would require a copy.
     """
     from pyarrow import BaseExtensionType, types
 
@@ -72,7 +72,7 @@ def lengths_of(array: Any) -> Any:
         lengths = compute.if_else(array.is_valid(), compute.list_element(views, 0), 0)
     elif types.is_dictionary(kind):
         words, indices = array.dictionary, array.indices
-        if len(words) > len(array):  # the array does not use all of them
+        if len(words) > len(array):  # then the array does not use all words
             used = compute.unique(indices.drop_null())
             words, indices = words.take(used), compute.index_in(indices, used)
         lengths = compute.take(lengths_of(words), indices)
@@ -106,7 +106,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _is_flat(kind: Any) -> bool:
-    """Returns whether cells never share bytes: an array is then as large as its cells together."""
+    """Returns whether cells of a type never share bytes, which makes an array as large as its cells together."""
     from pyarrow import types
 
     if types.is_struct(kind):
@@ -161,7 +161,7 @@ def _size(scalar: Any) -> int:
     if isinstance(scalar, ListScalar):  # a list view, or a list of fixed size
         values = scalar.values
         return len(values) if len(values) > MAX_CELL_CHARACTERS else compute.sum(lengths_of(values)).as_py() or 0
-    inner = getattr(scalar, "value", None)  # a union has it
+    inner = getattr(scalar, "value", None)  # only a union has this attribute
     return _size(inner) if hasattr(inner, "is_valid") else _VALUE_CHARACTERS
 
 
@@ -176,7 +176,7 @@ def check_cells(array: Any) -> None:
 
 
 class _InBytes:
-    """An array with the same buffers, whose strings have the type of bytes."""
+    """An array with the same buffers whose strings have the type of bytes, so that pyarrow does not check for UTF-8."""
 
     def __init__(self, array: Any) -> None:
         self._array = array

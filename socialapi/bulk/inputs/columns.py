@@ -27,7 +27,7 @@ _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 
 
 def folded_name(name: str) -> str:
-    """Returns a name without separators and in one case, which makes its spellings equal."""
+    """Returns a name without separators and in one case, so that different spellings compare equal."""
     return _SEPARATORS.sub("", name).casefold()
 
 
@@ -45,7 +45,7 @@ KEY: Final = "key"
 
 
 def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool = False) -> int | None:
-    """Returns the position of the key column, or None. Raises InvalidInput for several, or for none if `is_needed`."""
+    """Returns the key column's position, or None. Raises InvalidInput if several match, or a needed one is missing."""
     if key is None:
         return None
     found = positions_of((str(key),), names)
@@ -54,7 +54,7 @@ def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool
             f"{len(found)} columns are called {quoted(key)}, the name of the key column: rename all but one"
         )
     if not found and is_needed:
-        raise InvalidInput(f"there is no column {quoted(key)} for the key; there are: {printable_names(names)}")
+        raise InvalidInput(f"there is no column {quoted(key)} for the key; the columns are: {printable_names(names)}")
     return found[0] if found else None
 
 
@@ -91,7 +91,7 @@ def is_value(text: str) -> bool:
 
 
 def may_be_value(text: str) -> bool:
-    """Returns whether a cell is a value, or may be one: it has an @, or more digits than a name, without its dates."""
+    """Returns whether a cell may be a value: it has an @ or, apart from dates, more digits than a name."""
     return is_value(text) or _may_hold_value(_date.sub("", text))
 
 
@@ -99,11 +99,11 @@ _date: Final = re.compile(r"\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4}")
 
 
 has_address: Final = re.compile(r"[^\s@]@[^\s@]+\.\w").search
-"""Finds an e-mail address in a text."""
+"""Finds an e-mail address in a string."""
 
 
 def holds_data(name: str) -> bool:
-    """Returns whether a column name is a value of a person, or contains an address, and must not be in a layout."""
+    """Returns whether a column name is personal data or contains an address. A layout must not contain such a name."""
     return looks_personal(name) and (is_value(name) or has_address(name) is not None)
 
 
@@ -114,7 +114,7 @@ def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
 
 
 def noted_as(name: str) -> str:
-    """Returns a name to store for the report. Shortens a name that is too long to be shown, but keeps it too long."""
+    """Returns a name to store for the report. Shortens a very long name, but keeps it long enough to stay hidden."""
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
 
 

@@ -70,7 +70,7 @@ HEAD_CHARACTERS: Final = 65_536
 FEWEST_SHORT: Final = 3
 """A number of cells counts as usual if more than this many of the first rows have it."""
 FULL_ROWS_PER_SHORT: Final = 10
-"""The report warns of rows with too few cells if at most one row in this many is affected."""
+"""The report warns of rows with too few cells unless more than one row in this many is short."""
 NAMES_SOUGHT: Final = (
     *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
     *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
@@ -102,7 +102,7 @@ _REPEATS_NAMES: Final = RowProblem("repeats the column names")
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
 """Matches the line with the delimiter that Excel writes above a table."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
-"""The end of a line that was cut off. It is longer than a cell may be, so that no parser accepts the line."""
+"""Replaces the end of a line that is too long. It is longer than the longest cell, so parsers reject the line."""
 
 
 def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
@@ -394,7 +394,7 @@ class _Table:
             while error is None and len(rows.records) < most and self._source.taken < end:
                 if self._blank_rows == MAX_BLANK_ROWS:
                     self._skip_blank_lines()
-                # Takes few enough lines that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
+                # Reads so few lines that at most `MAX_BLANK_ROWS` consecutive lines can be blank.
                 if not (lines := self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))):
                     break
                 before = len(rows.records)
@@ -621,7 +621,7 @@ class _Columns(Generic[L]):
 
 
 class _Lines:
-    """The lines of a file. A line that is too long is cut off, and ends with a cell that no parser accepts."""
+    """The lines of a file. A line that is too long is cut off and gets a last cell that parsers reject."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
@@ -631,7 +631,7 @@ class _Lines:
         self._lines = StringIO()
         """The lines of `_part`."""
         self.taken = 0
-        """Approximately how many characters were returned."""
+        """The approximate number of characters that were returned."""
         self.number = 0
         """The number of the line that `first` or `line_of_names` returned last."""
 

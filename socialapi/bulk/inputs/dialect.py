@@ -24,7 +24,7 @@ SAMPLE_BYTES: Final = 1_048_576
 LINES_READ_AGAIN: Final = 50_000
 """The most lines of the sample that are parsed a second time after a row with the wrong number of cells."""
 FEW_MARKS: Final = 2
-"""The most quotation marks without a backslash that a file may have before its cells count as quoted."""
+"""If a file has more quotation marks without a backslash than this, its cells count as quoted."""
 
 
 _OPTIONS: Final[Sequence[Escapes]] = ("quotes", "unquoted", "everything")
@@ -66,7 +66,7 @@ class ScannedRow:
 
 @attrs.frozen
 class Dialect:
-    """How a table is written. `line_end` is the line end of all lines, or an empty string if it is unknown."""
+    """The format of a table. `line_end` is the line end of all lines, or an empty string if it is unknown."""
 
     delimiter: str
     escapes: Escapes = "nothing"
@@ -103,7 +103,7 @@ class Dialect:
             return [_ESCAPED_QUOTE.sub(lambda found: '""' if found[1] == '"' else "\\", line) for line in lines]
         null = _null_pattern(self.delimiter)
         prepared = [null.sub(r"\\\\N", line).replace("\\\r\n", "\\\n") for line in lines]
-        if self.line_end == "\n":  # a carriage return is then an ordinary character
+        if self.line_end == "\n":  # in this case, a carriage return is an ordinary character
             prepared = [
                 line[:-1] + "\\\r" if line.endswith("\r") and not _ends_escaped(line) else line for line in prepared
             ]
@@ -229,8 +229,8 @@ class Head:
 
 
 def read_head(lines: Sequence[str], separator: str | None, selection: Selection[Any]) -> Head:
-    """Returns the first lines of a file, parsed with the delimiter that fits best. A lower line may have the names."""
-    text = "".join(lines)[:MAX_CELL_CHARACTERS]  # longer text could have a cell that the parser rejects
+    """Returns the first lines of a file, parsed with the delimiter that fits best. The names may be on a lower line."""
+    text = "".join(lines)[:MAX_CELL_CHARACTERS]  # the parser rejects longer cells
     shown = list(StringIO(text, newline=""))
     absent = [*filterfalse(text.__contains__, DELIMITERS)]  # splitting by any of these gives one cell per line
     delimiters = [*filterfalse(absent[1:].__contains__, DELIMITERS)] if separator is None else [separator]
@@ -348,7 +348,7 @@ def _fit(dialect: Dialect, lines: list[str], *, is_cut: bool) -> tuple[int, int]
         is_even = len(cells or ()) == width > 0
         is_complete = is_even and width not in map(len, alone[1:-1])
         if dialect.delimiter == "\t" and alone and (not is_even or are_rows(alone, width)):
-            is_even, is_complete = len(alone[0]) == width, False  # the quotation mark is an ordinary character
+            is_even, is_complete = len(alone[0]) == width, False  # assuming that the mark is an ordinary character
         else:
             is_even = is_complete
         even, uneven = even + is_even, uneven + (not is_even)

@@ -41,19 +41,19 @@ Item = dict[str, str | list[str]]
 
 MAX_ITEM_BYTES: Final = 1_048_576
 MAX_TAG_BYTES: Final = 1_048_576
-"""The longest tag, comment or processing instruction, since the parser keeps it in memory."""
+"""The longest tag, comment or processing instruction. The parser keeps it in memory."""
 MAX_DEPTH: Final = 100
 MAX_NAME_LENGTH: Final = 256
 MAX_NAMES_LENGTH: Final = 262_144
-"""The greatest total length of the different names in a feed, which the parser keeps in memory."""
+"""The greatest total length of the different names in a feed. The parser keeps them in memory."""
 READ_BYTES: Final = 65_536
 
 _ITEM_NAMES: Final = frozenset({"item", "entry", "product"})
 _ITEM_LEVELS: Final = frozenset({2, 3})
 _STANDARD_ROOTS: Final = frozenset({"rss", "rdf", "feed", "channel"})
 _LIST_ROOTS: Final = frozenset({"products", "items", "entries", "catalog", "shop"})
-"""Roots of plain lists of products. A list without items counts as an empty feed only if it has no
-other elements, which would be in an unknown format.
+"""The root elements of plain product lists. A list without items counts as an empty feed only if it has no other
+elements: those would be items in an unknown format.
 """
 _MARKED_UP: Final = frozenset({"title", "description", "summary", "content"})
 
@@ -155,7 +155,7 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue
         held = b"" if begun is None else begun[0]
         text = text.removesuffix(held)
         line_ends = text.count(b"\n")
-        # These two checks are faster than the search, and suffice for most feeds.
+        # These two checks are faster than the search, which most feeds then do not need.
         may_have = len(text.translate(None, _CONTROLS)) < len(text) or b"&#" in text
         if may_have and (found := _forbidden.search(text)) is not None:
             if not remarks:
@@ -190,7 +190,7 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
 
 
 class _Feed:
-    """A parser for one feed, and its items. It resolves namespaces, because expat refuses an undeclared prefix."""
+    """A parser for one feed, and its items. It resolves namespaces, because expat would reject undeclared prefixes."""
 
     def __init__(self, lines_before: int, encoding: str | None) -> None:
         self._parser = parser = expat.ParserCreate(encoding)
@@ -200,7 +200,7 @@ class _Feed:
         self._lines_before = lines_before
         self._bytes = 0
         self._recent = b""
-        self._begins = b""  # a zero byte or a UTF-16 byte order mark here means that the text is UTF-16
+        self._begins = b""  # the first bytes: a zero byte or a UTF-16 byte order mark means that the text is UTF-16
         self._names_seen = 0
         self._found: list[tuple[Item, int]] = []
         self._depth = 0
@@ -253,7 +253,7 @@ class _Feed:
         return found
 
     def without_items(self) -> InvalidInput:
-        """Returns the error for a file without items: NoRows for an empty feed, InvalidInput if it is no feed."""
+        """Returns the error for a file without items: NoRows for an empty feed, InvalidInput for any other file."""
         is_empty = self._root in _STANDARD_ROOTS or (self._root in _LIST_ROOTS and not self._has_other_elements)
         return NoRows(NO_ITEMS) if is_empty else InvalidInput(NO_FEED)
 
@@ -308,7 +308,7 @@ class _Feed:
         if attributes:
             self._declare(attributes)
             given = dict(zip(attributes[::2], attributes[1::2], strict=True))
-            if _is_google(given.get("xmlns", "")):  # .NET declares the namespace on each element
+            if _is_google(given.get("xmlns", "")):  # feeds written by .NET declare the namespace on each element
                 self._path[-1] = f"g:{name}"
             target, key = self._place()
             if key == "link" and given.get("rel", "alternate") == "alternate" and "href" in given:
@@ -344,7 +344,7 @@ class _Feed:
                 _add(self._plain, f"{key}@{self._names[name][1]}", value.strip())
 
     def _declare(self, attributes: list[str]) -> None:
-        """Stores the declared prefixes of Google's namespace, which apply to the rest of the feed."""
+        """Stores the prefixes that are declared for Google's namespace. They apply to the rest of the feed."""
         for name, value in zip(attributes[::2], attributes[1::2], strict=True):
             if name.startswith("xmlns:") and _is_google(value) and name[6:] not in self._google_prefixes:
                 self._google_prefixes.add(name[6:])

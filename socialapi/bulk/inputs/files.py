@@ -57,11 +57,11 @@ _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
 
 
 MAX_OVERHEAD_BYTES: Final = 1_000_000
-"""The most bytes of an archive that may exceed its content times `BYTES_PER_CONTENT`: padding, long names and empty members
-are slow to read. A block of Zstandard has up to 128 KiB.
+"""The bytes that an archive may have in addition to `BYTES_PER_CONTENT` for each byte of content: a Zstandard block has
+up to 128 KiB. More padding, long names or empty members would be slow to read.
 """
 BYTES_PER_CONTENT: Final = 32
-"""The most bytes of an archive for each byte of content. A gzip member that contains one byte takes 21."""
+"""The most bytes of an archive for each byte of content. A gzip member with one byte of content has 21 bytes."""
 _NO_CONTENT: Final = "the archive has almost no content: nearly all of it is padding, names or empty parts"
 
 
@@ -143,7 +143,7 @@ class _GzipFile(io.BufferedIOBase):
                 self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
             some = self._data[self._at : self._at + _PACKED_BYTES_AT_ONCE]
             content = self._member.decompress(some, len(view) - size)
-            # At the end of a member, zlib repeats in `unconsumed_tail` what is in `unused_data`.
+            # At the end of a member, `unused_data` and `unconsumed_tail` have the same bytes: count them once.
             self._at += len(some) - len(self._member.unused_data or self._member.unconsumed_tail)
             if self._member.eof:
                 self._member = None
@@ -291,7 +291,7 @@ def opened(source: Input, instead: str, open_file: Open) -> Iterator[InputFile]:
         reason = why(error) + advice_for(source, error, instead)
     else:
         return
-    # Raised here and not above, since the OSError holds the name, which may be data.
+    # Raised outside `except`: the OSError contains the name, which may be data.
     raise InvalidInput(f"{name_of(source)}: {reason}")
 
 
@@ -301,7 +301,7 @@ def _open(source: Input, open_file: Open) -> BufferedReader:
     if not isinstance(source, str | os.PathLike):
         return BufferedReader(_Given(source), BUFFER_BYTES)
     with contextlib.suppress(ValueError):  # it holds the path, so it must not become the context of another error
-        # The cast is needed because, with a custom buffer size, type checkers only know that the file is binary.
+        # With a custom buffer size, type checkers know only that the file is binary.
         return cast("BufferedReader", Path(os.fsdecode(source)).open("rb", buffering=BUFFER_BYTES))
     raise InvalidInput("this is not a path")
 
@@ -402,9 +402,9 @@ LINES_ONLY: Final = (".jsonl", ".ndjson")
 """The extensions of JSON Lines files, which are never read as a single document."""
 HEAD_BYTES: Final = 65_536
 MAX_NUL_SHARE: Final = 0.01
-"""The largest share of NUL bytes in the head of a file that is still read as text."""
+"""The largest share of NUL bytes in the head of a text file. A file with more is rejected as binary."""
 MAX_NULS: Final = 3
-"""The NUL bytes that a small text file may have. Each makes its cell unusable."""
+"""The most NUL bytes in a small text file. Each makes its cell unusable."""
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NESTED: Final = "an archive within an archive: unpack it first"
@@ -534,7 +534,7 @@ def _compared(
         numbers = tuple(str(at) for at in range(1, len(layout.columns) + 1))
         changes += layout.named_in(text, read_as, selection.of_keys(numbers).is_row)
     if is_same_format and layout.format == "csv" and (changes or failure is not None):
-        # A file called .csv is read as one, whatever it holds.
+        # A file called .csv is read as CSV even if it contains JSON or XML.
         kind = {"{": "JSON", "[": "JSON", "<": "XML or HTML"}.get(text.lstrip()[:1])
         changes = [*([f"the format looks like {kind}, not csv"] if kind else ()), *changes]
     if changes:
@@ -666,7 +666,7 @@ class FilesReader(_FileReader[L]):
         return self._names[at], number - self._starts[at] + 1
 
     def find(self) -> Sequence[str]:
-        """Asks stores which addresses match the patterns, and returns the paths of all files."""
+        """Asks object stores for the addresses that match the patterns, and returns the paths of all files."""
         self.paths = [
             found
             for path in self.paths
@@ -686,7 +686,7 @@ class FilesReader(_FileReader[L]):
         for at, (path, size) in enumerate(zip(self.paths, sizes, strict=True), 1):
             self._starts.append(number + 1)
             last, name = 0, name_of(path)
-            # The names of two files may differ only in what is not shown, such as the query of an address.
+            # The names of two files may differ only in a hidden part, such as the query of an address.
             self._names.append(f"{name} ({at})" if named[name] > 1 else name)
             with self._opened(path) as file, contextlib.closing(self._rows(file)) as blocks:
                 for block in blocks:
@@ -737,10 +737,10 @@ class FilesReader(_FileReader[L]):
         try:
             return Path(path).stat().st_size
         except ValueError:
-            return 0  # it is not a path: opening it raises the error
+            return 0  # not a path: opening it later raises the error
         except OSError as error:
             reason = why(error) + advice_for(path, error, self._selection.instead_of_paths)
-        # Raised here, so that no error in its context holds the path, which may be an e-mail address.
+        # Raised outside `except`: the OSError contains the path, which may be an e-mail address.
         raise InvalidInput(f"{name_of(path)}: {reason}")
 
     def _rows(self, file: InputFile) -> Generator[Block[L], None, None]:

@@ -40,8 +40,8 @@ def open_records(records: Any, selection: Selection[L], network: "Network | None
     A plain iterable is advanced on the event loop, one block at a time, so it should not block.
     Files and tables are read in a thread.
 
-    Raises InvalidInput if the type of the records cannot be read. The reader opens a file, and
-    raises its errors, when the first block is requested.
+    Raises InvalidInput if the type of the records is not supported. The reader opens a file when
+    the first block is requested, and raises its errors then.
     """
     if selection.form.layout is not None and not are_files(records):
         raise InvalidInput(ONLY_FILES)

@@ -27,7 +27,7 @@ from socialapi.internal.fairness import yield_to_others
 L = TypeVar("L", bound=Layout)
 
 Kind = Literal["model", "mapping"] | KeyedRow
-"""How the items of a class are read."""
+"""The way to read the items of a class."""
 _KINDS_KEPT: Final = 256
 _END: Final = object()
 _MODELS: Final = "socialapi.models."
@@ -41,7 +41,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._selection = selection
         self._objects = ObjectBlocks(selection)
         self._kinds: dict[type, Kind] = {}
-        """How the items of each class are read. Bundles are not included."""
+        """The way to read the items of each class. Bundles are not included."""
         self._items: list[Any] = []
         """The collected rows."""
         self._bundle: Iterator[Any] | None = None
@@ -59,7 +59,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
     @property
     def has_block(self) -> bool:
-        """Whether another block of the rows collected last is ready."""
+        """Whether the collected rows contain another complete block."""
         return self._rows_read < self._rows_taken
 
     @property
@@ -268,7 +268,7 @@ class AsyncIterableReader(_ItemReader[L]):
         try:
             while self._end is None:
                 await self._has_room.wait()
-                await yield_to_others()  # many jobs may get room at the same time
+                await yield_to_others()  # many jobs may become ready to read at the same time
                 if self._bundle is not None:
                     self.on_first_row()
                     self._take_bundled()
@@ -280,7 +280,7 @@ class AsyncIterableReader(_ItemReader[L]):
                 self._has_room.clear()
                 self._is_ready.set()
         except asyncio.CancelledError:
-            # If the job itself did not cancel it, the job must not end as if all rows had been read.
+            # Unless the job cancelled this task, the job must not end as if all rows had been read.
             self._end = self._end or InvalidInput("the iterable was cancelled, but not by its job")
         except BaseException as end:  # noqa: BLE001 - any error of the iterable is raised again after the rows before it
             self._end = self._end or end

@@ -30,16 +30,16 @@ L = TypeVar("L", bound=Layout)
 
 MAX_OBJECT_BYTES: Final = 1_048_576
 MAX_WRAPPERS: Final = 8
-"""The most objects that may be nested around the array of rows, below the outermost object."""
+"""The greatest number of objects, not counting the outermost one, that enclose the array of rows."""
 READ_BYTES: Final = 131_072
 _MAX_DIGITS: Final = 4_300
 """The most digits of a number that Python converts. A longer number becomes a string."""
 _TAIL: Final = 16
-"""An error this close to the end of the window may come from a literal or an escape that is cut off there."""
+"""The distance from the end of the window within which an error may come from a literal or escape that is cut off."""
 
 TOO_LONG: Final = RowProblem(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"
-_COMMA: Final = ": the line ends in a comma, which JSON Lines do not have: remove it, or write one array of all objects"
+_COMMA: Final = ": the line ends in a comma, which JSON Lines forbids: remove it, or write one array of all objects"
 _LONG_ITEM: Final = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
 
 
@@ -166,16 +166,15 @@ _find_names: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:').findall
 _blanks: Final = re.compile(r"[ \t\r\n]*").match
 _blank_lines: Final = re.compile(rb"\s*\n").match
 _LOOKED_AT: Final = 16_384
-"""The number of characters that are searched for names if the head of a file has only part of an object."""
+"""The number of characters searched for names if the head of a file contains only part of an object."""
 
 
 def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | None) -> Sequence[str] | None:
     """Returns the names of the members that lead to the array of rows, such as `data`, `products` for `{"data":
     {"products": […]}}`; None if the file is not a single object with such an array.
 
-    The file is JSON Lines if its first line is a complete object and other lines follow. Otherwise the objects in an
-    array are the rows if they have more known names than the object around the array, or if the path to the array was
-    given.
+    If the first line is a complete object and other lines follow, the file is JSON Lines. Otherwise the objects in an
+    array are the rows if they have more known names than the object around the array, or if `given` is its path.
     """
     line, _, rest = head.partition(b"\n")
     single = _object(line)

@@ -48,7 +48,7 @@ class KeyedRow(FrozenRecord):
 
 
 def keyed_row(kind: type) -> KeyedRow | None:
-    """Returns how rows of this class are read; None for a class without names and for ORM entities.
+    """Returns the way to read rows of this class, or None for ORM entities and for classes without names.
 
     Supports mappings, rows of SQLite, asyncpg and SQLAlchemy, named tuples, dataclasses, and classes of attrs,
     pydantic and msgspec. Models of the service are attrs classes as well, so callers must check for them first.
@@ -104,7 +104,7 @@ def _pydantic_model(kind: type) -> KeyedRow | None:
         return declared
 
     def extras(model: Any) -> dict[str, Any]:
-        # pydantic 1 has no attribute for them, but `dict` lists them after the fields.
+        # pydantic 1 has no attribute for extra fields, but `dict` lists them after the declared fields.
         given = model.model_extra if hasattr(kind, "model_extra") else dict(model)
         return {name: value for name, value in (given or {}).items() if name not in fields}
 
@@ -127,7 +127,7 @@ def _object_with_fields(kind: type) -> KeyedRow | None:
 
 
 def _object_with_keys(kind: type) -> KeyedRow | None:
-    """Returns how to read asyncpg.Record, sqlite3.Row, and mappings that are not registered as such."""
+    """Returns how to read asyncpg.Record, sqlite3.Row, and mappings whose class is not a registered Mapping."""
     is_table = hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
     if _is_entity(kind) or is_table:  # a pandas DataFrame has the methods of a mapping of columns
         return None
@@ -158,7 +158,7 @@ def _of_attributes(kind: type, declared: Iterable[str]) -> KeyedRow:
     if len(names) > 1 and all(map(str.isidentifier, names)):
         read: Callable[[Any], tuple[Any, ...]] = operator.attrgetter(*names)
     else:
-        # For a single name, attrgetter returns no tuple, and it would follow a dot into the value.
+        # attrgetter returns no tuple for a single name, and treats a dot as access to a nested attribute.
         def read(item: Any) -> tuple[Any, ...]:
             return tuple(getattr(item, name) for name in names)
 
@@ -185,7 +185,7 @@ def _guarded(
 def _can_be_read(item: Any, name: str) -> bool:
     try:
         getattr(item, name)
-    except Exception:  # noqa: BLE001 - any error means that it cannot be read
+    except Exception:  # noqa: BLE001 - any error means that the attribute cannot be read
         return False
     return True
 

@@ -1,4 +1,4 @@
-"""Layouts: files that record how an input was read, so that a later run need not guess it again."""
+"""Layouts: files that record how an input was read, so that a later run need not guess again."""
 
 import contextlib
 import csv
@@ -26,8 +26,8 @@ ENCODINGS: Final = ("utf-8", "utf-16", "unknown-8bit")
 """The encodings that are recognized; XML declares its own."""
 FORMATS: Final = ("csv", "jsonl", "json", "xml", "parquet")
 Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
-"""What a backslash escapes: nothing, only quotation marks, or any character. In an `unquoted` file, a backslash escapes
-any character, and quotation marks are ordinary characters.
+"""The characters that a backslash escapes: none, only quotation marks, or all. In an `unquoted` file, it escapes all,
+and quotation marks are ordinary characters.
 """
 OPTIONS: Final[Mapping[str, Any]] = {
     "columns": None,
@@ -56,7 +56,7 @@ class NamesChanged(Exception):
 
 @attrs.define(eq=False)
 class FoundFiles:
-    """The properties of the files of an input: of the first file, and of the first that differs from it."""
+    """The properties of an input's first file, and of the first file that differs from it."""
 
     found: list[dict[str, Any]] = attrs.field(factory=list)
     current: dict[str, Any] = attrs.field(factory=dict)
@@ -80,10 +80,10 @@ class FoundFiles:
 
 @attrs.frozen(kw_only=True)
 class FileLayout(FrozenRecord):
-    """How a file is read. `columns` maps the names of all columns to the fields that they are read as.
+    """The rules for reading a file. `columns` maps the names of all columns to the fields that they are read as.
 
-    `repeated` are the names that several columns have. If `header_line` of a CSV file is None, the file has no column
-    names, and the columns are numbered. `rows` is the path to the array of a JSON document.
+    `repeated` are the names that several columns share. A CSV file whose `header_line` is None has no column names, and
+    its columns are numbered. `rows` is the path to the array of a JSON document.
     """
 
     reads: str
@@ -130,18 +130,18 @@ class FileLayout(FrozenRecord):
             count, listed = len(names), len(self.columns)
             return [] if count == listed else [f"the number of columns is {count}, not {listed}"]
         counts = Counter(name for name in names if name.strip())
-        # Objects need not have every key, so one that is not read may be in none of them.
+        # Objects need not have every key, so a key that is not read may be missing from all of them.
         is_table = self.format in ("csv", "parquet")
         needed = {name: roles for name, roles in self.columns.items() if roles or is_table}
         missing = [_named(name, roles) for name, roles in needed.items() if not counts[name]]
         again = [_named(name) for name in self.columns if counts[name] > 1 and name not in self.repeated]
         once = [_named(name) for name in self.repeated if counts[name] == 1]
         new = [_named(name, (role,)) for name in counts if name not in self.columns and (role := read_as(name))]
-        found = {"missing": missing, "there more than once": again, "there only once": once, "new": new}
+        found = {"missing": missing, "repeated": again, "no longer repeated": once, "new": new}
         return [f"{what}: {_listed(which)}" for what, which in found.items() if which]
 
     def explained(self, text: str, changes: Sequence[str], read_as: Callable[[str], str]) -> list[str]:
-        """Returns the differences of a table with this beginning: the place of its names, and how they differ."""
+        """Returns how a file that begins with `text` differs: its delimiter, the line of its names, and the names."""
         if self.format != "csv":
             return list(changes)
         listed, lines = set(self.columns), _line_ends(text)[:LINES_SEARCHED]
@@ -175,14 +175,14 @@ class FileLayout(FrozenRecord):
     def named_in(
         self, text: str, read_as: Callable[[str], str], is_row: Callable[[list[str]], bool | None]
     ) -> list[str]:
-        """Returns a difference if a table begins with column names although its layout has none."""
+        """Returns a difference if a table begins with column names although its layout says that it has none."""
         lines = [line for line in _line_ends(text) if line.strip()][:2] or [""]
         first, *rest = [_cells(line, self.delimiter or ",") for line in lines]
         first += [""] * (len(self.columns) - len(first))
         roles = [self.columns.get(str(at), ()) for at in range(1, len(first) + 1)]
         is_known = any(role and read_as(cell) for cell, role in zip(first, roles, strict=True))
         is_same = any(cell in role for cell, role in zip(first, roles, strict=True))
-        # Words above a row, in a line that is none, are names that are not known.
+        # If the first line has only words and the next line is a row, the words are probably unknown column names.
         are_words = all(cell.strip() and not (is_value(cell) or is_null_word(cell)) for cell in first)
         is_above = are_words and any(len(cells) == len(self.columns) and is_row(cells) for cells in rest)
         is_named = is_same or ((is_known or is_above) and is_row(first) is False)
@@ -205,7 +205,7 @@ class FileLayout(FrozenRecord):
 
 
 def _toml(value: Any) -> str:
-    """Returns a value as TOML, in which basic strings escape as those of JSON do, and DEL as well."""
+    """Returns a value as TOML. Its basic strings have the escapes of JSON, but must also escape DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -214,7 +214,7 @@ def _one_or_several(roles: Sequence[str]) -> str | list[str]:
 
 
 def _named(name: str, roles: Iterable[str] = ()) -> str:
-    """Returns a name for a message, which may be long or have many digits, as layouts have such names, and its fields."""
+    """Returns a name and its fields for a message. Unlike `quoted`, shows long names and names with many digits."""
     shown = "<hidden>" if holds_data(name) else f'"{printable(name)}"'
     return f"{shown} ({', '.join(roles)})" if roles else shown
 
@@ -229,7 +229,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def layout_of(selection: Any, default_region: str | None, phone_format: str) -> FileLayout:
-    """Returns the layout of the files that were read. Raises InvalidInput if they differ or would be named by data."""
+    """Returns the layout of the files that were read. Raises InvalidInput if they differ or a name looks like data."""
     files = selection.files.different()
     if not files:
         raise InvalidInput("no layout is written: the input names no columns")
@@ -243,11 +243,11 @@ def layout_of(selection: Any, default_region: str | None, phone_format: str) -> 
     roles = defaultdict[str, list[str]](list)
     for name, role in sorted(selection.of_keys(tuple(counts)).roles):
         roles[name].append(role)
-    # What one object has under a synonym, another may have under the name of the field.
+    # One object may use a synonym, and another the name of the field.
     for name, role in selection.noted.items():
         if role and role not in roles[name]:
             roles[name].append(role)
-    # In the order in which they were given, which is that of their values.
+    # Given columns come first and in their order, because the order of their values depends on it.
     names = dict.fromkeys([*(name for given in selection.given.values() for name in given if name in counts), *counts])
     return FileLayout(
         reads=selection.reads,
@@ -260,10 +260,10 @@ def layout_of(selection: Any, default_region: str | None, phone_format: str) -> 
 
 
 def _shown(path: str | os.PathLike[str]) -> str:
-    """Returns the path for a message; one that looks like data is not shown."""
+    """Returns the path for a message, or a placeholder if it looks like data."""
     text = os.fsdecode(path)
     is_shown = text.endswith(".toml") or not looks_personal(Path(text).name)
-    return printable(text) if is_shown else "(not shown, for its path looks like data)"
+    return printable(text) if is_shown else "(hidden because its path looks like data)"
 
 
 def _check_local(option: str, path: str | os.PathLike[str]) -> None:
@@ -272,7 +272,7 @@ def _check_local(option: str, path: str | os.PathLike[str]) -> None:
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Raises InvalidInput if no layout can be written to this path, because another file or no folder is there."""
+    """Raises InvalidInput if the path is a file other than a layout, or its folder does not exist."""
     _check_local("write_layout", path)
     place = Path(path)
     if place.is_file():
@@ -280,7 +280,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
             if file.read(len(_COMMENT)) == _COMMENT.encode():
                 return
     if os.path.lexists(place):
-        raise InvalidInput(f"{_shown(path)} is another file, which no layout replaces: choose another path")
+        raise InvalidInput(f"{_shown(path)} is not a layout and is not overwritten: choose another path")
     if not place.parent.is_dir():
         raise InvalidInput(f"{_shown(path)} cannot be written: there is no such folder")
 
@@ -288,7 +288,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 def write_layout_of(
     selection: Any, path: str | os.PathLike[str] | None, default_region: str | None = None, phone_format: str = "auto"
 ) -> None:
-    """Writes the layout of the files (mode 0600) if a path is given. A file that exists must have the same content."""
+    """Writes the layout of the files (mode 0600) if a path is given. An existing file must have the same content."""
     if path is None:
         return
     place = Path(path)
@@ -306,12 +306,12 @@ def write_layout_of(
         with place.open("rb") as file:
             is_same = file.read(len(content) + 1) == content
         if not is_same:
-            says = "is another layout, which is kept: choose another path, or delete it"
+            says = "is a different layout and is not overwritten: choose another path, or delete it"
     except OSError as problem:
         says = f"cannot be written ({problem.strerror})"
         with contextlib.suppress(OSError):
             place.unlink()
-    if says:  # out here, since an OSError holds the path, which may be data
+    if says:  # raised outside `except`: the OSError contains the path, which may be data
         raise InvalidInput(f"{_shown(path)} {says}")
 
 
@@ -323,15 +323,15 @@ def _toml_of(path: str | os.PathLike[str]) -> dict[str, Any]:
         return tomllib.loads(read_small(path).decode("utf-8-sig"))
     except OSError as problem:
         says = str(problem.strerror)
-    except ValueError as problem:  # one of TOML or of UTF-8
+    except ValueError as problem:  # invalid TOML or UTF-8
         found = _place_in_toml(str(problem))
         says = "it is not TOML" if found is None else f"it is not TOML {found[0]}"
-    # Raised here, since an OSError holds the path, which may be data.
+    # Raised outside `except`: the OSError contains the path, which may be data.
     raise InvalidInput(f"the layout {_shown(path)} cannot be read: {says}")
 
 
 def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
-    """Reads the layout of a selection. Raises InvalidInput, with the reason, if it cannot be used."""
+    """Reads a layout file for a selection. Raises InvalidInput, with the reason, if it cannot be used."""
     found, place = _toml_of(path), _shown(path)
     if found.get("version") != VERSION:
         raise InvalidInput(f"{place} is not a layout, or was written by another version: version is not {VERSION}")
@@ -351,7 +351,7 @@ def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
     roles = {name: tuple([value] if isinstance(value, str) else value) for name, value in columns.items()}
     for name, given in roles.items():
         if other := [role for role in given if role and role not in selection.all_roles]:
-            raise InvalidInput(f"the layout {place} reads {quoted(name)} as {quoted(other[0])}, which nothing is")
+            raise InvalidInput(f"the layout {place} reads {quoted(name)} as {quoted(other[0])}, which is not a field")
     facts = {name: value for name, value in found.items() if name not in ("version", "header", "columns")}
     facts |= {name: tuple(facts[name]) for name in ("rows", "repeated") if name in facts}
     columns = {name: tuple(filter(None, given)) for name, given in roles.items()}
@@ -387,10 +387,10 @@ _VALID: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]:
-    """Returns the options of a job, completed from their layout. `selection` has no given columns.
+    """Returns the options of a job, completed from its layout. `selection` has no given columns.
 
-    The result lists only the columns that would not be found by their names, so that a journal has the same settings
-    as without a layout. Raises InvalidInput for options that contradict the layout.
+    Adds only the columns that would not be found by their names, because a journal must have the same settings with
+    and without a layout. Raises InvalidInput for options that contradict the layout.
     """
     if options["layout"] is None:
         return options

@@ -20,8 +20,8 @@ TYPOGRAPHIC_QUOTES: Final = "\u00ab\u00b4\u00bb\u2018-\u201f\u2039\u203a\u300c-\
 MAX_CHARACTERS: Final = 1_000
 """The length above which a string is returned unchanged, because no identifier is that long."""
 
-# Patterns with large character classes take a millisecond to compile, and only unusual cells need
-# them: each is compiled on first use.
+# Patterns with large character classes take a millisecond to compile, and only unusual cells need them, so each is
+# compiled on first use.
 compiled: Final = functools.cache(re.compile)
 
 
@@ -37,14 +37,14 @@ APOSTROPHE: Final = "an apostrophe"
 
 @attrs.frozen(repr=False)
 class Cleaned:
-    """A value without leftover characters. `removed` describes the removed characters; it is empty if there were none."""
+    """A value without leftover characters. `removed` describes the removed characters, if there were any."""
 
     text: str
     removed: tuple[str, ...] = ()
 
 
 Layer = Callable[[str], tuple[str, str]]
-"""A function that removes one kind of character. Returns the rest and a noun for what was removed, or the text unchanged."""
+"""A function that removes one kind of character. Returns the rest and a noun for the removed characters."""
 
 
 def in_words(removed: tuple[str, ...]) -> str:
@@ -58,15 +58,15 @@ def is_wrapped(text: str) -> bool:
 
 
 def unwrapped(text: str) -> Cleaned:
-    """Returns an ID without invisible characters, surrounding quotation marks, and the marks by which
-    spreadsheets keep a number as text (`="…"` or a leading apostrophe).
+    """Returns an ID without invisible characters, surrounding quotation marks, and the marks with which spreadsheets
+    store a number as text (`="…"` or a leading apostrophe).
     """
     return peeled(text, _ID_LAYERS, lambda rest: not is_wrapped(rest), keep=True)
 
 
 def peeled(text: str, layers: tuple[Layer, ...], is_clean: Callable[[str], bool], *, keep: bool = False) -> Cleaned:
-    """Removes one layer after another until `is_clean` accepts the text. If it never does, returns the original text,
-    or with `keep` the cleaned text.
+    """Removes one layer after another until `is_clean` accepts the string. If it accepts no result, returns the
+    original string, or with `keep` the cleaned one.
     """
     if len(text) > MAX_CHARACTERS:
         return Cleaned(text)

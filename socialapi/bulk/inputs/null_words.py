@@ -24,7 +24,7 @@ _ERRORS: Final = frozenset(
         *(f"err:{number}" for number in range(501, 541)),
     )
 )
-"""What Excel, Google Sheets and LibreOffice write for a formula without a value, by language."""
+"""The error values of Excel, Google Sheets and LibreOffice for a formula without a value, by language."""
 
 NO_VALUE: Final = frozenset(
     (
@@ -32,7 +32,7 @@ NO_VALUE: Final = frozenset(
         *("nan", "nat", "na", "<na>", "n/a"),
     )
 )
-"""What databases and programs write for a missing value, also in the columns of operations and times."""
+"""Placeholders of databases and programs for a missing value. They also occur in columns of operations and times."""
 
 NULL_WORDS: Final = (
     _ERRORS
@@ -66,7 +66,7 @@ desconhecida | não informado | nao informado | não tem | nao tem | sem email |
 true | false | н/д | неизвестно | не указано
 """
 NO_PERSON: Final = frozenset(word.strip() for word in _NO_PERSON.split("|"))
-"""Placeholders only in columns of people, in lower case: a product may have such a value."""
+"""Placeholders only in columns of people, in lower case. For a product, the same word may be a value."""
 
 _NO_ADDRESS: Final = """
 brakemaila brakmaila geen-email geenemail keine-email keine-mail keineemail keinemail no-email no-mail no.email
@@ -79,7 +79,7 @@ _PEOPLE: Final = NULL_WORDS | NO_PERSON
 NAMES: Final = (_PEOPLE - _ERRORS) | NO_ADDRESS | {"test"}
 """Handles, and local parts of e-mail addresses, that may be placeholders."""
 _NAMES: Final = NAMES - {"nan", "nat", "nil"}
-"""Those that are hardly ever a person's name."""
+"""The entries of `NAMES` that are hardly ever a person's name."""
 _NOWHERE: Final = frozenset(("example", "test", "invalid", "localhost"))
 """The reserved top-level domains of RFC 2606, and `example` below .com, .net and .org."""
 _MOST_CHARACTERS: Final = 64
@@ -87,7 +87,7 @@ _is_zeros: Final = re.compile("[0-]{16,}").fullmatch
 
 
 def is_null_word(text: str) -> bool:
-    """Returns whether a trimmed text in a column of people is a placeholder. This includes addresses such as
+    """Returns whether a trimmed string in a column of people is a placeholder. This includes addresses such as
     `null@null.com` and `noemail@shop.example`, and device ids of zeros, which phones report for people who opted out
     of tracking.
     """
@@ -109,7 +109,7 @@ _SHORT: Final = 4
 
 
 def written_forms(word: str) -> Iterator[str]:
-    """Yields the usual spellings of a word in upper and lower case; all spellings of a short word."""
+    """Yields the usual spellings of a word in upper and lower case, or all spellings if the word is short."""
     if len(word) <= _SHORT:
         yield from map("".join, itertools.product(*({letter, letter.upper()} for letter in word)))
     yield from (word, word.upper(), word.capitalize(), word.title())
@@ -127,7 +127,7 @@ _PHONES: Final = tuple(
     for number in (f"1{digit * 10}", *(digit * length for length in range(7, 16)))
     for sign in ("", "+")
 )
-"""Phone numbers of one repeated digit, which people type to hide their own, also as written in the US."""
+"""Phone numbers of one repeated digit, plain and in US format. People type them to hide their own number."""
 _ADDRESSES: Final = (
     f"{name}@{domain}.{top}"
     for name in (*_OFTEN, "test", "unknown", "undefined", "noemail", "no-email", "nomail")
@@ -137,7 +137,7 @@ _ADDRESSES: Final = (
 
 
 def _placeholders() -> Iterator[str]:
-    """Yields the texts that programs hash when they hash a column together with its empty cells and placeholders."""
+    """Yields the strings that programs hash by mistake when they hash the empty cells and placeholders of a column."""
     for word in (*_SIGNS, *_ZEROS, *_DEVICES, *_PEOPLE):
         yield from written_forms(word)
     yield from (f"{form}\n" for word in ("", *_OFTEN) for form in written_forms(word))
@@ -154,11 +154,11 @@ def _digests(texts: Iterable[str]) -> frozenset[str]:
 
 @functools.cache
 def phone_digests() -> frozenset[str]:
-    """Returns the digests of placeholder phone numbers, whose digits may be a valid handle or id of the service."""
+    """Returns the digests of placeholder phone numbers. In other columns, these numbers may be valid handles or IDs."""
     return _digests(_PHONES)
 
 
 @functools.cache
 def null_digests() -> frozenset[str]:
-    """Returns the digests of empty values and placeholders, and digests that are placeholders themselves."""
+    """Returns the digests of empty values and placeholders, and placeholders that have the form of a digest."""
     return _digests(_placeholders()) | {digit * 64 for digit in "0f"}

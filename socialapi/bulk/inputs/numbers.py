@@ -15,11 +15,11 @@ from typing import Any, Final, Self
 from socialapi.internal.unset import UNSET
 
 EXACT_LIMIT: Final = 2**53 - 1
-"""The largest integer up to which a 64-bit float represents every integer exactly."""
+"""A 64-bit float represents every integer up to this one exactly."""
 _MAX_EXACT_DIGITS: Final = 15
 _DIGEST_BYTES: Final = 32
 _MAX_DECIMALS: Final = 1_000
-"""The most decimal places that are checked: a million of them take as long as reading a file."""
+"""The most decimal places that are checked. Checking a million takes as long as reading a file."""
 NOT_TEXT: Final = "is neither text nor a whole number"
 NESTED: Final = 'holds an object: give the path of the value in it, as in columns={"<field>": "<column>.value"}'
 INFINITE: Final = "is not a finite number"
@@ -79,7 +79,7 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)  # noqa: PLR0124  # only NaN differs from itself
-    except Exception:  # noqa: BLE001  # any error of a user's object; comparing NA gives no truth value
+    except Exception:  # noqa: BLE001  # any error of a user's object, including that of `bool(NA)`
         return False
 
 
@@ -126,7 +126,7 @@ def digits_of(value: Any) -> str:
         raise NoDigits(NESTED if isinstance(value, Mapping) else NOT_TEXT)
     try:
         return str(_whole(value))
-    except ValueError:  # Python limits how many digits it converts to text
+    except ValueError:  # Python refuses to convert integers of more than 4,300 digits
         raise NoDigits(NOT_TEXT) from None
 
 

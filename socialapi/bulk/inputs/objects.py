@@ -26,21 +26,21 @@ T = TypeVar("T")
 
 LAYOUTS_KEPT: Final = 256
 MAX_NAMES_KEPT: Final = 500
-"""The most names of a layout that is cached."""
+"""The most names in a cached layout."""
 MAX_KEYS_COMPARED: Final = 16
-"""The most keys of objects that are read column by column: with more keys, most columns would be unused."""
+"""The most keys of objects that are read column by column. With more keys, most columns would be unused."""
 MAX_NAMES_PER_OBJECT: Final = 10_000
 """The most names that an object may have. More names are probably data."""
 OBJECTS_CHECKED: Final = 1_000
 """The number of objects at the beginning of a file whose names count as the names of the file."""
 _LISTS_CHECKED: Final = 8
-"""The number of lists, each of at least `BYTES_PER_BLOCK`, after which fewer objects are enough."""
+"""The most lists that are read to check the names. Large objects fill them before `OBJECTS_CHECKED` is reached."""
 _MAX_DIGITS: Final = 9
 """The most digits of an index in a path."""
 _MAX_DEPTH: Final = 8
 """The depth to which nested objects are searched for names."""
 _KEPT_LENGTH: Final = 20_000
-"""The largest total length of the names of a layout that is cached."""
+"""The greatest total length of the names in a cached layout."""
 
 NOT_AN_OBJECT: Final = RowProblem("is not a JSON object")
 MANY_NAMES: Final = RowProblem(f"has more than {MAX_NAMES_PER_OBJECT:,} names")
@@ -101,7 +101,7 @@ class ObjectBlocks(Generic[L]):
             start = stop
 
     def _look_at(self, objects: Sequence[Any]) -> None:
-        """Shows the selection the first values of each key of the dictionaries."""
+        """Passes the first values of each key to the selection, which looks for overlooked columns."""
         names = names_of(objects[: rows_looked_at(COLUMNS_LOOKED_AT)])[:COLUMNS_LOOKED_AT]
         objects = objects[: rows_looked_at(len(names))]
         self._selection.look_at((name, [each.get(name) for each in objects]) for name in names)
@@ -116,7 +116,7 @@ class ObjectBlocks(Generic[L]):
         keys = tuple(dictionaries[0])
         if len(keys) > MAX_KEYS_COMPARED or set(map(len, dictionaries)) != {len(keys)}:
             return None
-        try:  # objects with as many keys as the first one and all of its keys have the same keys
+        try:  # equal numbers of keys, and no missing key, mean equal keys
             cells = {key: list(map(itemgetter(key), dictionaries)) for key in keys}
         except KeyError:
             return None
@@ -229,7 +229,7 @@ def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def _with_first_items(lists: Iterator[list[Item]]) -> Iterator[tuple[list[Item], list[Item]]]:
-    """Yields each list, and the items to check the file by: for the first list, also the items of the next lists."""
+    """Yields each list, and the items by which to check the file. The first check includes items of later lists."""
     head, error = list[list[Item]](), None
     try:
         while len(head) < _LISTS_CHECKED and sum(map(len, head)) < OBJECTS_CHECKED:

@@ -1,7 +1,7 @@
 """Blocks of rows stored as columns, and the interface of the readers that return them.
 
-A reader asks the job's `Selection` which columns to read. The answer is a layout, and each block has the layout of
-its columns.
+A reader asks the job's `Selection` which columns to read. The selection returns a layout, which each block of these
+columns keeps.
 """
 
 import abc
@@ -54,11 +54,11 @@ class RowProblem(FrozenRecord):
 
 @attrs.frozen
 class FileVersion(FrozenRecord):
-    """The identity of a remote file's content, as far as its store reports it."""
+    """The version of a remote file. Properties that the store does not report are None."""
 
     size: int | None
     etag: str | None = None
-    """The ETag, if it is a strong one, which differs whenever the content differs."""
+    """The ETag, if it is strong: it differs whenever the content differs."""
     changed_at: str | None = None
 
 
@@ -80,11 +80,11 @@ class ArrowStream(Protocol):
 
 
 class TableForm(NamedTuple):
-    """How a CSV or TSV file names its columns.
+    """The options for finding the column names of a CSV or TSV file.
 
     Without a `header`, columns are numbered from 1. `header_line` is the number of the line with the names, if the
-    caller gave it. If `guesses` is false, a file whose names are below other lines is refused. A `layout` replaces
-    all guesses.
+    caller gave it. If `guesses` is false, a file with other lines above its names is rejected. A `layout` replaces all
+    guesses.
     """
 
     header: bool = True
@@ -128,7 +128,7 @@ class Layout(Protocol):
 
     @property
     def roles(self) -> AbstractSet[tuple[str, str]]:
-        """The name of each column to read, and the field that it is read as."""
+        """The columns to read: pairs of a column name and its field."""
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether these cells, one for each name, are a complete row; None if they may be one."""
@@ -146,10 +146,10 @@ L_co = TypeVar("L_co", bound=Layout, covariant=True)
 class Block(Generic[L_co]):
     """Consecutive rows of an input, stored as columns.
 
-    `first_number` is the number of the first of `size` rows. A cell is a text or, from a typed source, any value;
-    None means no value. `unreadable` has the problem of each row that could not be read, by index, and `ambiguous`
-    the problem of each row whose cells may belong to other columns. `lines` are the numbers of the lines on which the
-    rows begin, or None if the input has no lines.
+    `first_number` is the number of the first of `size` rows. A cell is a string or, from a typed source, any value;
+    None means no value. `unreadable` maps the index of each unreadable row to its problem, and `ambiguous` the index
+    of each row whose cells may belong to other columns. `lines` are the numbers of the lines on which the rows begin,
+    or None if the input has no lines.
     """
 
     first_number: int
@@ -160,7 +160,7 @@ class Block(Generic[L_co]):
     ambiguous: Mapping[int, RowProblem] = {}
     lines: Sequence[int] | None = None
     is_text: bool = False
-    """Whether all cells are texts, so that messages may give the number of a column in the table."""
+    """Whether the block comes from a text table. Messages then give the number of a column."""
 
     def __len__(self) -> int:
         return self.size
@@ -181,11 +181,11 @@ class Block(Generic[L_co]):
         )
 
     def steps(self) -> Iterator[Self]:
-        """Yields the rows in parts that are each checked quickly."""
+        """Yields the rows in parts that are small enough to check without delaying other tasks."""
         return (self.part(start, start + ROWS_PER_STEP) for start in range(0, self.size, ROWS_PER_STEP))
 
     def location_of(self, index: int, column: int | None = None) -> str:
-        """Returns the location of a row to begin a message with, such as `line 5, column 3: `; empty if unknown."""
+        """Returns the location of a row to begin a message, such as `line 5, column 3: `, or an empty string."""
         if self.lines is None:
             return ""
         return f"line {self.lines[index]}: " if column is None else f"line {self.lines[index]}, column {column}: "
@@ -198,14 +198,14 @@ def _between(found: Mapping[int, RowProblem], start: int, stop: int) -> Mapping[
 def note_names(selection: Any, names: Collection[str]) -> None:
     """Records the column names of a file. Raises NamesChanged if they differ from its layout."""
     if "names" in selection.files.current:
-        return  # a table is looked at again with the columns that are read
+        return  # the names of a table are passed a second time when its columns are read
     selection.files.note(names=list(names))
     if (layout := selection.form.layout) is not None and (changes := layout.changes(list(names), by_name(selection))):
         raise NamesChanged(changes)
 
 
 def by_name(selection: Any) -> Callable[[str], str]:
-    """Returns a function that returns the field for a column name, without the given columns and without a layout."""
+    """Returns a function that finds the field for a column name, ignoring the caller's columns and layout."""
     plain = attrs.evolve(selection, form=ANY_FORM, given={}, files=FoundFiles(), noted={}, remarks=[])
     role_of: Callable[[str], str] = plain.role_of
     return role_of
@@ -216,7 +216,7 @@ class Selection(Protocol[L_co]):
 
     @property
     def form(self) -> TableForm:
-        """How a table names its columns."""
+        """The options for finding the column names of a table."""
 
     @property
     def files(self) -> FoundFiles:
@@ -231,7 +231,7 @@ class Selection(Protocol[L_co]):
         """The given names that may be paths into objects, such as `properties.email`."""
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns the objects with members of nested objects that are known. Problems among them are unchanged."""
+        """Returns the objects with the known members of nested objects added. Leaves each RowProblem unchanged."""
 
     @property
     def noun(self) -> str:
@@ -239,15 +239,15 @@ class Selection(Protocol[L_co]):
 
     @property
     def items(self) -> str:
-        """The classes of items that an iterable may have, for a message."""
+        """The accepted classes of items in an iterable, for a message."""
 
     @property
     def instead_of_paths(self) -> str:
-        """Advice for callers who passed data instead of a path, or an empty text."""
+        """Advice for callers who passed data instead of a path, or an empty string."""
 
     @property
     def why_no_xml(self) -> str | None:
-        """The reason why XML feeds are refused; None if they are accepted."""
+        """The reason why XML feeds are rejected; None if they are accepted."""
 
     @property
     def models(self) -> tuple[type, ...]:
@@ -258,15 +258,15 @@ class Selection(Protocol[L_co]):
         """The classes of items that contain any number of rows."""
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> L_co:
-        """Returns the layout of a table with its names on this line. Raises InvalidInput for an unusable one."""
+        """Returns the layout of a table with its names on this line. Raises InvalidInput if the names are unusable."""
 
     def of_keys(self, names: Sequence[str]) -> L_co:
         """Returns the layout of objects with these keys, even if required ones are missing."""
 
     def role_of(self, name: str) -> str:
-        """Returns the field for a column name, if it is the only column; an empty text if the column is ignored.
+        """Returns the field for a column name, or an empty string if the column is ignored.
 
-        The names of other columns matter only if they are read as the same field.
+        Other columns are not considered: they matter only if they are read as the same field.
         """
 
     def knows_any(self, names: Sequence[str]) -> bool:
@@ -276,7 +276,7 @@ class Selection(Protocol[L_co]):
         """Raises InvalidInput if the keys of the first objects show that the input cannot be used."""
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Examines the first cells of all columns of a file or its first objects, also of columns not read."""
+        """Examines the first cells of all columns of a file, even those of columns that are not read."""
 
     def of_models(self, items: Sequence[Any]) -> tuple[L_co, Sequence[Sequence[Any]]]:
         """Returns the layout and the columns of items of `models`."""
@@ -285,11 +285,11 @@ class Selection(Protocol[L_co]):
         """Yields the items of a bundle, one for each row."""
 
     def why_not(self, item: object) -> str:
-        """Returns why an item cannot be read as a row, to follow `item 3 ` in a message."""
+        """Returns why an item cannot be read as a row, in words that follow `item 3 ` in a message."""
 
 
 class FoundColumns:
-    """The columns that the user gave, and those that were found, for the selections of all kinds of rows."""
+    """The base class of selections: the columns that the user gave and the columns that were found."""
 
     __slots__ = ()
     given: Mapping[str, tuple[str, ...]]
@@ -311,17 +311,19 @@ class FoundColumns:
             for each in given:
                 if not positions_of((each,), names):
                     listed = printable_names(names)
-                    raise InvalidInput(f"{location}there is no column {quoted(each)} for {field}; there are: {listed}")
+                    raise InvalidInput(
+                        f"{location}there is no column {quoted(each)} for {field}; the columns are: {listed}"
+                    )
 
     def check_layout(self, layout: FileLayout) -> None:
-        """Raises InvalidInput if the job cannot use the options that the layout has."""
+        """Raises InvalidInput if the job cannot use the options in the layout."""
 
     def notes(self) -> Sequence[RowIssue]:
         """Returns the warnings about the whole input or one of its columns."""
         return self.remarks
 
     def read_columns(self) -> Mapping[str, str]:
-        """Returns the columns that are read, and what each is read as."""
+        """Returns the names of the columns that are read, with the field of each."""
         return {shown_name(name): taken_for for name, taken_for in self.noted.items() if taken_for}
 
     def ignored_columns(self) -> Sequence[str]:
@@ -361,7 +363,7 @@ class Reader(abc.ABC, Generic[C]):
     """
 
     paths: Sequence[str] = ()
-    """The files of an input of several files."""
+    """The paths, if the input has several files."""
     why_empty: str | None = None
     """The reason why an input had no rows, once it has ended, if a reason is known."""
     why_not_flushed: str | None = "a file is read as fast as its rows can be sent"
@@ -389,7 +391,7 @@ class Reader(abc.ABC, Generic[C]):
 
     @property
     def has_block(self) -> bool:
-        """Whether another block is ready that came with the previous one."""
+        """Whether another block was read together with the previous one and is ready."""
         return False
 
     def end_block(self) -> None:
@@ -399,11 +401,11 @@ class Reader(abc.ABC, Generic[C]):
         """Excludes the job's output files from the files that patterns match. Files given by name are kept."""
 
     def find(self) -> Sequence[str]:
-        """Returns the files of an input of several, after asking stores for matches. Call it in a thread."""
+        """Returns the paths of an input with several files. Call it in a thread, because it may list object stores."""
         return self.paths
 
     def version_of(self, address: str) -> FileVersion:
-        """Returns the version of the file at an address, asked for in a thread. Raises InvalidInput for none."""
+        """Returns the version of the file at an address. Raises InvalidInput if there is no such file."""
         raise NotImplementedError  # only readers of files have addresses
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
@@ -433,7 +435,7 @@ CUT: Final = ()
 
 
 def in_lists(items: Iterable[T | tuple[()]]) -> Iterator[list[T]]:
-    """Yields lists of at most `ROWS_PER_BLOCK` items, also before an error. `CUT` ends a list early."""
+    """Yields lists of at most `ROWS_PER_BLOCK` items. `CUT` ends a list early. Raises errors after the last list."""
     iterator = iter(items)
     error: Exception | None = None
     while error is None:
@@ -499,7 +501,7 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
                 self._step = None
 
     async def aclose(self) -> None:
-        """Releases the input without waiting for the thread: if it is being read, once the system returns."""
+        """Releases the input without waiting for the thread, which releases it after a read that is still running."""
         with self._lock:
             self._closed = True
             if not self._at_work:
@@ -514,7 +516,7 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
             self.why_empty: str | None = empty.message
         except Exception as error:  # noqa: BLE001 - raised where the step is awaited
             failure = error
-        except BaseException as error:  # noqa: BLE001 - native libraries raise some that are not of class Exception
+        except BaseException as error:  # noqa: BLE001 - native libraries raise errors outside the class Exception
             failure = InvalidInput(f"reading failed: {type(error).__name__}")
         try:
             with self._lock:

@@ -1,8 +1,8 @@
 """Reads files from object stores and web servers.
 
 A version of a file is identified by its size and its ETag or time of last change. All content comes
-from one version: requests are conditional, or the version is checked again after reading. Requests
-that fail are retried as calls are; the libraries of object stores retry theirs themselves.
+from one version: requests are conditional, or the version is checked again after reading. Failed
+requests to web servers are retried like API calls; the libraries of object stores retry their own.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ SCHEMES: Final = ("https", "s3", "gs", "abfs", "memory")
 MAX_REDIRECTS: Final = 5
 CONNECT_SECONDS: Final = 30.0
 READ_SECONDS: Final = 60.0
-"""How long a server may take to send the next bytes."""
+"""The timeout for the next bytes of a server."""
 RETRIES: Final = RetryPolicy(max_attempts=5, max_wait_seconds=60.0)
 _headers: Final = LimitHeaders(())
 _sleep: Final = time.sleep  # in the thread that reads; tests replace it
@@ -50,16 +50,16 @@ _UNPACKED_HERE: Final = ("", "identity", "gzip", "x-gzip")
 _NO_CREDENTIALS: Final = (
     "no credentials for the object store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 )
-_CHANGED: Final = "it has changed since the job looked at it: start the job again"
+_CHANGED: Final = "it has changed since the job opened it: start the job again"
 
 T = TypeVar("T")
 
 
 def _supported_scheme_of(address: str) -> str:
-    """Returns the scheme of an address. Raises InvalidInput for one that is not supported."""
+    """Returns the scheme of an address. Raises InvalidInput if the scheme is not supported."""
     scheme, is_chained = scheme_of(address), "::" in address.partition("://")[0]
     if scheme in SCHEMES and not is_chained and not address.lower().startswith(f"{scheme}://"):
-        raise InvalidInput(f"an address is given as a text that begins with {scheme}://")
+        raise InvalidInput(f"write the address as a string that begins with {scheme}://")
     if is_chained or scheme not in SCHEMES:
         raise InvalidInput(
             "files are read from paths, and from addresses that begin with s3://, gs://, abfs:// or https://, not with "
@@ -69,25 +69,25 @@ def _supported_scheme_of(address: str) -> str:
 
 
 class Body(Protocol):
-    """The content of a file, or of a range of it, while it arrives."""
+    """The response body with a file or one of its ranges."""
 
     @property
     def is_delimited(self) -> bool:
-        """Whether a complete body can be distinguished from a lost connection."""
+        """Whether the end of the body can be distinguished from a lost connection."""
 
     def read(self, size: int) -> bytes:
-        """Returns at most so many of the next bytes; none at the end."""
+        """Returns the next bytes, at most `size`; no bytes at the end."""
 
     def close(self) -> None:
         """Ends the request."""
 
 
 class Store(Protocol):
-    """A store, as the source of one file."""
+    """One file in an object store or on a web server."""
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the store answers a request only for the version that it names."""
+        """Whether the store rejects a request for a version that is no longer current."""
 
     def version(self) -> FileVersion:
         """Returns the current version of the file."""
@@ -117,7 +117,7 @@ class RemoteFile(io.RawIOBase):
 
     @property
     def is_delimited(self) -> bool:
-        """Whether the complete file can be distinguished from a lost connection."""
+        """Whether the end of the file can be distinguished from a lost connection."""
         return self.size is not None or self._opened().is_delimited
 
     def readable(self) -> bool:
@@ -129,10 +129,10 @@ class RemoteFile(io.RawIOBase):
         return self._in_ranges
 
     def read_ranges(self) -> None:
-        """Makes the file seekable if its size is known. Raises InvalidInput if it has no version to compare."""
+        """Makes the file seekable if its size is known. Raises InvalidInput if its versions cannot be compared."""
         if self.version.etag is None and self.version.changed_at is None:
             raise InvalidInput(
-                "its server sends neither an ETag nor the time of its last change, without which Parquet cannot be read in "
+                "its server sends neither an ETag nor a Last-Modified time, without which Parquet cannot be read in "
                 "ranges of one version: copy the file here first"
             )
         self._in_ranges = self.size is not None
@@ -158,11 +158,11 @@ class RemoteFile(io.RawIOBase):
             return 0
         if self._in_ranges and self._body is None and self.size is not None:
             self._stop = min(self._at + len(view), self.size)
-        # Text that has begun is one answer to its end. A range can be requested again.
+        # A range can be requested again. A whole file comes in one response, which can be retried only at its start.
         data = _explained(lambda: self._read(len(view)), is_repeatable=self._in_ranges or not self._at)
         if not data and self.size is not None:
             raise InvalidInput(
-                f"it ended after {self._at:,} of {self.size:,} bytes: the connection broke, or it has changed"
+                f"it ended after {self._at:,} of {self.size:,} bytes: the connection broke, or the file has changed"
             )
         view[: len(data)] = data
         self._at += len(data)
@@ -180,7 +180,7 @@ class RemoteFile(io.RawIOBase):
             raise
 
     def _check_version(self) -> None:
-        """Raises InvalidInput if the file was replaced, unless the store itself would have refused."""
+        """Raises InvalidInput if the file was replaced, unless the store itself checks the version."""
         if not self._store.is_conditional and _explained(self._store.version) != self.version:
             raise InvalidInput(_CHANGED)
 
@@ -203,14 +203,14 @@ class RemoteFile(io.RawIOBase):
 
 
 class Stores:
-    """The stores that a job reads from."""
+    """The object stores and web servers that a job reads from."""
 
     def __init__(self, network: Network | None) -> None:
         self._given = network
         self._file_systems: dict[str, Any] = {}
 
     def open(self, address: str, version: FileVersion | None = None) -> RemoteFile:
-        """Opens a version of the file at an address. Raises InvalidInput if it is missing or out of reach."""
+        """Opens a version of the file at an address. Raises InvalidInput if it is missing or cannot be reached."""
         store = _explained(lambda: self._store(address))
         try:
             return RemoteFile(store, version or _explained(store.version))
@@ -219,7 +219,7 @@ class Stores:
             raise
 
     def addresses_of(self, pattern: str) -> dict[str, FileVersion]:
-        """Returns the address and version of each file that matches, sorted. An address matches its own file."""
+        """Returns the addresses of the matching files, sorted, with their versions. An address matches its own file."""
         scheme = _supported_scheme_of(pattern)
 
         def find() -> dict[str, FileVersion]:
@@ -248,7 +248,7 @@ class Stores:
 
     def _file_system(self, scheme: str) -> Any:
         if scheme not in self._file_systems:
-            # One of another job may have been made with other variables of the environment.
+            # The cached file system of another job may have used different environment variables.
             options: dict[str, Any] = {"use_listings_cache": False, "skip_instance_cache": True}
             if scheme == "s3":
                 tls = self._network.tls
@@ -276,7 +276,7 @@ def _range_of(start: int, stop: int | None) -> str | None:
 
 
 class _Unavailable(Exception):
-    """A web server does not answer now, and may answer later."""
+    """Raised if a web server fails and a retry may succeed."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure)
@@ -284,14 +284,14 @@ class _Unavailable(Exception):
 
 
 def _explained(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
-    """Returns the result of `work`, after more attempts if it may be repeated. Raises InvalidInput in place
-    of the errors of a store, which may contain an address with its query.
+    """Returns the result of `work`, and retries it if it is repeatable. Replaces errors of a store with InvalidInput,
+    because they may contain an address with its query.
     """
     waited = 0.0
     for attempt in itertools.count(1):
         try:
             return work()
-        except Exception as problem:  # noqa: BLE001  # of the library of any store
+        except Exception as problem:  # noqa: BLE001  # any error of a store's library
             failure, says = _failure_of(problem), _says(problem)
         decision = decide(
             RETRIES,
@@ -299,7 +299,7 @@ def _explained(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
             attempt=attempt,
             failure=failure,
             elapsed_seconds=0.0,
-            jitter=random.random(),  # noqa: S311  # spreads requests, and keeps no secret
+            jitter=random.random(),  # noqa: S311  # spreads requests; nothing secret depends on it
             waited_seconds=waited,
         )
         if not isinstance(decision, Wait):
@@ -340,12 +340,12 @@ def _says(problem: Exception) -> str:
         case TimeoutError():
             says = f"the store did not answer for {READ_SECONDS:.0f} s"
         case aiohttp.ClientPayloadError():
-            says = "it broke off before its end"
+            says = "the download broke off before its end"
         case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError():
             says = not_sent_reason(problem)
         case aiohttp.ClientConnectionError():
             says = "the connection broke"
-        case ValueError():  # with aiohttp's of an address
+        case ValueError():  # includes aiohttp's InvalidURL
             says = "this is not an address"
     return says
 
@@ -354,13 +354,13 @@ def _says(problem: Exception) -> str:
 
 
 class _Website:
-    """A file of a web server. The thread that reads asks for it through the event loop of fsspec."""
+    """A file on a web server. The reading thread sends its requests through the event loop of fsspec."""
 
     is_conditional: ClassVar[bool] = True
 
     def __init__(self, address: str, network: Network) -> None:
         self._url = _url(address)
-        self._network = Network(network.proxies, network.tls)  # of another event loop
+        self._network = Network(network.proxies, network.tls)  # a new one, because the event loop is different
         self._asyn = _fsspec().asyn
         self._session: aiohttp.ClientSession | None = None
 
@@ -368,7 +368,7 @@ class _Website:
         return cast("T", self._asyn.sync(self._asyn.get_loop(), work))
 
     def version(self) -> FileVersion:
-        # Addresses that were signed for GET know no HEAD.
+        # Sends no HEAD request: an address that is signed for GET rejects it.
         return self._run(self._version)
 
     def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
@@ -437,7 +437,7 @@ def _url(address: str) -> URL:
 
 
 def _version_of(reply: "aiohttp.ClientResponse") -> FileVersion:
-    """Returns the version of the whole file according to the headers of a reply to any range."""
+    """Returns the version of the whole file from the headers of a response, which may contain only a range."""
     total = reply.headers.get("Content-Range", "").rpartition("/")[2]
     size = int(total) if total.isdigit() else reply.content_length if reply.status == 200 else None
     etag = reply.headers.get("ETag", "")
@@ -447,24 +447,24 @@ def _version_of(reply: "aiohttp.ClientResponse") -> FileVersion:
 
 
 def _why_not_read(reply: "aiohttp.ClientResponse", version: FileVersion, asked: str | None) -> str | None:
-    """Returns why a reply cannot be used for the range `asked`, or for the whole file if that is None; None if it can."""
+    """Returns why a response cannot be used, or None. `asked` is the requested range, or None for the whole file."""
     if reply.status == 412 or (reply.status in (200, 206) and _is_other(_version_of(reply), version)):
         return _CHANGED
     if reply.status not in (200, 206):
         return _refused(reply.status)
     if asked is not None and reply.status == 200:
-        return "the server gives no ranges, which Parquet needs: copy the file here first"
+        return "the server does not support ranges, which Parquet needs: copy the file here first"
     start = (asked or "bytes=").removeprefix("bytes=").partition("-")[0]
     if (asked is None) != (reply.status == 200) or not reply.headers.get("Content-Range", "").startswith(
         f"bytes {start}-" if start else ""
     ):
-        return "the server answered with another part of the file than was asked for"
+        return "the server did not send the requested part of the file"
     encoding = reply.headers.get("Content-Encoding", "identity").lower()
-    return None if encoding in _UNPACKED_HERE else f"the server sends it as {encoding}, though it was asked not to"
+    return None if encoding in _UNPACKED_HERE else f"the server sends it as {encoding}, which the request excluded"
 
 
 def _is_other(now: FileVersion, before: FileVersion) -> bool:
-    """Returns whether two versions differ in what is known of both."""
+    """Returns whether two versions differ in their ETags, or else in a size or time that both have."""
     if now.etag is not None and before.etag is not None:
         return now.etag != before.etag
     pairs = ((now.size, before.size), (now.changed_at, before.changed_at))
@@ -481,7 +481,7 @@ def _refused(status: int) -> str:
 
 @attrs.frozen(eq=False, repr=False)
 class _Reply:
-    """The body of the reply of a web server."""
+    """The body of a web server's response."""
 
     reply: "aiohttp.ClientResponse"
     run: Callable[[Callable[[], Awaitable[bytes]]], bytes]
@@ -542,7 +542,7 @@ class _OtherStore:
         return _version_in(found)
 
     def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
-        if stop is None and self.version() != version:  # of a range, it is checked at the end alone
+        if stop is None and self.version() != version:  # for ranges, the version is checked only at the end
             raise InvalidInput(_CHANGED)
         file = self.files.open(self.address, "rb")
         file.seek(start)
@@ -565,7 +565,7 @@ class _Bucket(_OtherStore):
         try:
             found = self.files.call_s3("get_object", Bucket=bucket, Key=key, **condition, **part)
         except Exception:
-            if self.version() != version:  # of which the library tells in several ways
+            if self.version() != version:  # the library raises several errors for this
                 raise InvalidInput(_CHANGED) from None
             raise
         if found.get("ETag", version.etag) != version.etag:  # some stores ignore the condition

@@ -23,7 +23,7 @@ DIFFERENCES_SHOWN: Final = 8
 
 Setting = str | int | float | bool | None
 State = Literal["finished", "stopped", "interrupted"]
-"""How a run ended: every row was settled, an error stopped it, or it was cancelled."""
+"""The end of a run: every row was settled (finished), an error stopped it, or it was cancelled (interrupted)."""
 
 
 @attrs.frozen(kw_only=True)
@@ -31,7 +31,7 @@ class JobIdentity(FrozenRecord):
     """The identity of a job, equal for a repeated call. It contains no personal data and no secrets."""
 
     kind: str
-    """For example `catalog load`."""
+    """The kind of job, for example `catalog load`."""
     target: Mapping[str, str]
     """The destination: host, documented path and its arguments."""
     source: Mapping[str, str | int]
@@ -134,7 +134,7 @@ class Journal(Protocol):
         """Returns the highest number of a row that has an outcome or is in a recorded batch, or 0."""
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """Records the end of the run and its counts. A finished job stays finished if this run recorded nothing."""
+        """Records the end of the run and its counts. If this run recorded nothing, a finished job stays finished."""
 
     async def aclose(self) -> None:
         """Closes the journal. Idempotent."""
@@ -157,7 +157,7 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
 
 
 def impersonal(name: str) -> str:
-    """Returns the name to store in a journal: the user's own, or its digest if it may be personal data."""
+    """Returns the column name to store in a journal, or its digest if the name may be personal data."""
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
@@ -196,8 +196,8 @@ class Files(Protocol):
 
 
 async def fingerprint(source: object, files: Files) -> dict[str, str | int]:
-    """Returns the properties that identify an input: the path, size and a digest of the beginning of
-    a file, the size and the ETag or time of a remote file, or the type of any other input.
+    """Returns the properties that identify an input: for a file, its path, its size and a digest of its beginning;
+    for a remote file, its address, its size and its ETag or time; for any other input, its type.
 
     Raises InvalidInput for a file that cannot be read.
     """
@@ -224,7 +224,7 @@ def _of_file(path: str | os.PathLike[str], which: str, files: Files) -> dict[str
         version = files.version_of(text)
         if (stamp := version.etag or version.changed_at) is None:
             raise InvalidInput(
-                f"{name_of(text)}: its server sends neither an ETag nor the time of its last change, so a journal could not "
+                f"{name_of(text)}: its server sends neither an ETag nor a Last-Modified time, so a journal could not "
                 "detect a different file: download it first, or run without a journal"
             )
         return {f"path{which}": name_of(text), f"size{which}": version.size or "unknown", f"version{which}": stamp}

@@ -24,8 +24,9 @@ class JournalView:
 
     `state` is `finished`, `stopped`, `interrupted` (including after a kill) or `empty`. `batches` and
     `rows` count confirmed batches and their rows, and `unconfirmed` counts batches that were only
-    begun. `outcomes` is the number of rows with each outcome. `counts` are those of the last run's
-    report, empty if it was killed. `texts` are the strings stored with `SqliteJournal.remember`.
+    begun. `outcomes` is the number of rows with each outcome. `counts` are the counts in the last
+    run's report, empty if the run was killed. `texts` are the strings stored with
+    `SqliteJournal.remember`.
     """
 
     path: Path

@@ -22,7 +22,7 @@ RUNNING: Final = "running"
 FINISHED: Final = "finished"
 SCHEMA: Final = Schema(
     application_id=0x534A4F42,  # "SJOB"
-    version=2,  # since 2, rows depend on the version of the normalizer, which is one of the settings
+    version=2,  # since version 2, the settings include the version of the normalizer, on which rows depend
     remedy=(
         "finish the job with that version, or delete the journal with `socialapi jobs forget` and start again: sending rows "
         "twice changes nothing"
@@ -89,7 +89,7 @@ class SqliteJournal:
         return found[0][1] if found else None
 
     async def remember(self, name: str, text: str) -> None:
-        """Stores a string under a name, replacing an earlier one. A new job removes it if nothing is recorded yet."""
+        """Stores a string under a name, in place of an earlier one. A new job in an empty journal removes it."""
         statement = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?)"
         await self._database.write(lambda connection: _insert(connection, statement, [(name, text)]))
 
@@ -98,7 +98,7 @@ class SqliteJournal:
         return await self._database.run(_last_row)
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """Records that the run is over."""
+        """Records the end of the run and its counts."""
         counts_json = orjson.dumps(dict(counts)).decode()
         await self._database.write(lambda connection: _finish(connection, state, counts_json))
 
@@ -157,7 +157,7 @@ class JobLine:
 def inspect(connection: sqlite3.Connection) -> None:
     """Raises sqlite3.DatabaseError if the file is damaged. Call it before anything is read."""
     connection.text_factory = lambda text: text.decode("utf-8", "replace")  # the checksum detects changes
-    # The complete check: the quick one does not compare indexes with their tables.
+    # Not `quick_check`, which does not compare indexes with their tables.
     if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         raise damage("its pages are inconsistent")
 

@@ -22,7 +22,7 @@ from socialapi.session.network import Network
 Known = Literal["nothing", "placeholder", "twice"]
 
 WORDS: Final = NULL_WORDS | {"0", "no", "anonymous", "test", "xxx", "empty", "blank"}
-"""Placeholders in lower case. Uploads skip those that mean "no value", too."""
+"""Placeholders in lower case. Uploads skip only the ones that mean "no value"."""
 
 _NAMES: Final = ("test", "none", "null", "na", "no", "noemail", "no-email", "email", "unknown", "example", "user", "a")
 _DOMAINS: Final = ("example.com", "test.com", "none.com", "email.com", "noemail.com", "null.com", "a.com")
@@ -68,7 +68,7 @@ WELL_KNOWN: Final = frozenset(_DIGESTS | _PHONE_DIGESTS)
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns which well-known value a digest stands for; None for other digests."""
+    """Returns the kind of a well-known digest (nothing, a placeholder, or hashed twice), or None for other digests."""
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
 
@@ -135,7 +135,7 @@ async def linted(
 
 
 def is_ordinary_number(text: str) -> bool:
-    """Returns whether a value has only digits, perhaps after a plus, and does not end like a placeholder."""
+    """Returns whether a value has only digits, optionally after a plus, and does not end like a placeholder."""
     return (
         text[-1:] != text[-2:-1]
         and text[-2:] not in ("89", "90")

@@ -64,12 +64,12 @@ async def lint_records(
     network: Network | None = None,
     **reading: Any,
 ) -> LintReport:
-    """Returns a report on what an upload of the records, or of the first `sample` records, would do.
+    """Returns the report that predicts an upload of the records, or of the first `sample` records.
 
     `reading` are the upload options for reading the input. `takes_effective_at` is true if the target accepts a start
     time. `now` is the time of the upload. Nothing is sent, and memory stays flat. Raises InvalidInput for invalid
-    options and unreadable input, and NoRows for an empty input unless it is allowed. If the input breaks off later, the
-    report says so.
+    options and unreadable input, and NoRows for an empty input unless `allow_empty` is true. If the input breaks off
+    later, the report contains the error.
     """
     faults, kinds, options = Faults(), tuple(kinds), UploadOptions(**reading)
     if sample is not None and sample < 1:
@@ -219,7 +219,7 @@ class Linter:
         return column
 
     def _look_closer(self, kind: IdentifierKind, text: str, value: str, remark: str, column: _Counts) -> None:
-        """Counts values that are useless although they can be sent, and the notations of values."""
+        """Counts values that can be sent but are useless, and the notations of values."""
         counts = self._kinds[kind]
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)

@@ -44,11 +44,11 @@ async def lint_products(
     network: Network | None = None,
     on_progress: OnProgress | None = None,
 ) -> LintReport:
-    """Returns a report on what a load of the products, or of the first `sample` products, would do.
+    """Returns the report that predicts a load of the products, or of the first `sample` products.
 
     `now` is the time of the load, by default the current time. Nothing is sent, and memory stays flat. Raises
-    InvalidInput for invalid options and unreadable input, and NoRows for an empty input unless it is allowed. If the
-    input breaks off later, the report says so.
+    InvalidInput for invalid options and unreadable input, and NoRows for an empty input unless `allow_empty` is true.
+    If the input breaks off later, the report contains the error.
     """
     faults, options = (
         Faults(),
@@ -74,9 +74,9 @@ async def lint_products(
 class DuplicateCounter:
     """Counts duplicate rows: exactly up to `most` distinct rows, and approximately beyond that.
 
-    The estimate counts the duplicates of a sample, the rows whose hash ends in a number of zero bits, and scales the
-    count up. The sample shrinks as rows are added. This is accurate for few and for many duplicates, unlike an
-    estimate of the number of distinct rows.
+    The estimate counts the duplicates in a sample (the rows whose hash ends in a certain number of zero bits) and
+    scales the count up. The sample shrinks as rows are added. Unlike an estimate of the number of distinct rows, this
+    is accurate for few duplicates as well as for many.
     """
 
     def __init__(self, most: int = MAX_KEPT) -> None:

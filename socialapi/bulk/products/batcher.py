@@ -1,8 +1,8 @@
 """Puts products into batches of 25, and keeps the order of products that depend on each other.
 
-Products with the same id depend on each other, because the later one replaces the earlier one. So do products of the
-same group, because the service shows the variant submitted first. A product whose predecessor is in flight is held back
-until the predecessor is settled. Other products continue, so no request waits for another.
+Products with the same id depend on each other, because the later one replaces the earlier one. Products of a group
+depend on each other, because the service shows the variant submitted first. A product whose predecessor is in flight is
+held back until the predecessor is settled. Other products continue, so no request waits for another.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class ProductBatcher:
         await self._dispatch()
 
     def settled(self, batch: ProductBatch) -> None:
-        """Notes that every product of the batch has its outcome, or never will."""
+        """Records that no product of the batch will get another outcome, so held products may follow."""
         self._live_ids -= batch.ids
         self._live_groups -= batch.groups
         self._freed.set()
@@ -93,7 +93,7 @@ class ProductBatcher:
             self._held_groups[row.group] += 1
 
     async def _release(self) -> None:
-        """Puts the held products that no longer have to wait into batches, in order; keeps holding the others."""
+        """Puts the held products that no longer have to wait into batches, in order."""
         self._freed.clear()
         held, self._held = self._held, []
         self._held_ids.clear()
@@ -123,7 +123,7 @@ IDS_SHOWN: Final = 5
 
 
 class RepeatedIds:
-    """Detects ids that occur again within at least 100,000 products, in bounded memory."""
+    """Detects, in bounded memory, ids that occur again within 100,000 products or more."""
 
     def __init__(self) -> None:
         self._young: IdentifierTable[bool] = IdentifierTable()
@@ -199,7 +199,7 @@ class WaitingProducts:
             self._file.seek(0)
             self._is_full = True
         try:
-            rows: Sequence[Any] = pickle.load(self._file)  # noqa: S301  # written above, by this very process
+            rows: Sequence[Any] = pickle.load(self._file)  # noqa: S301  # written by this process
         except EOFError:
             return ()
         return [

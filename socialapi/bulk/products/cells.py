@@ -62,7 +62,7 @@ _NUMBERS: Final = frozenset({float, Decimal})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
-    """Returns the products of a block, unusable ones with a `problem`. Plain cells are read a column at a time."""
+    """Returns the products of a block. Unusable products have a `problem`. Plain cells are read a column at a time."""
     reading = _Reading(block)
     for column in block.layout.columns:
         reading.take(column)
@@ -88,7 +88,7 @@ class _Reading:
         self._block = block
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
-        """For each field, the name of the column that each row's value comes from."""
+        """For each field, the column name from which each row's value comes."""
         self._problems: dict[int, tuple[str, str, str]] = {}
         """Maps each row with a problem to its first unusable field, the location in the file, and the reason."""
         self._warnings: dict[int, list[tuple[str, str]]] = {}
@@ -129,8 +129,8 @@ class _Reading:
 
     def fill(self, field: str, value: str | int) -> None:
         """Sets a field to this value in all products without a value for the field."""
-        # Added as the last field even if the block has no such column, because the order of fields
-        # must not depend on other rows.
+        # Moved to the end, as if the block had no such column, because the order of fields must not depend on other
+        # rows.
         values = self._values.pop(field, [""] * len(self._block))
         self._values[field] = [value if _is_empty(each) else each for each in values]
 
@@ -150,7 +150,7 @@ class _Reading:
                 before[index] = understood(field, f"{before[index]},{value}")
                 continue
             problems[index] = f"occurs twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
-            if field == "id":  # it is unclear which id is right
+            if field == "id":  # either value may be the right id
                 before[index] = ""
 
     def shapes(self) -> Iterator[dict[str, Any]]:
@@ -236,7 +236,7 @@ class _Reading:
         given = [each for each in cell if not _has_no_value(each)]
         try:
             texts = [str(each).strip() for each in given]
-        except Exception:  # noqa: BLE001 - too many digits, too deep nesting, or any error of a user's object
+        except Exception:  # noqa: BLE001 - too many digits, nesting that is too deep, or any error of a user's object
             return cell
         if field == IMAGES:
             return ",".join(texts)
@@ -386,9 +386,9 @@ def _sent(field: str, text: str) -> str | None:
 class _Tests:
     """The tests that show whether a value of a field can be sent unchanged.
 
-    `rules` are the rules of `Product`, and `every` adds tests that the value needs no conversion. In addition, the
-    value must not be in `left_out`, an identifier must not look like a rewritten number, and values of some fields must
-    not contain HTML entities.
+    `rules` are the rules of `Product`, and `every` also includes the tests that the value needs no conversion. In
+    addition, the value must not be in `left_out`, an identifier must not look like a rewritten number, and values of
+    some fields must not contain HTML entities.
     """
 
     rules: tuple[Test, ...]
@@ -437,7 +437,7 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """Returns the value for a number (a string of digits for identifiers and text fields), and the problem or None."""
+    """Returns the value to send for a number (digits for identifiers and text fields), and the problem or None."""
     if field == "inventory" and isinstance(value, int):
         return value, None
     try:

@@ -22,7 +22,7 @@ Refused = tuple[ProductRow, str, str]
 
 @attrs.define(eq=False, repr=False)
 class ProductCounters(RowCounters):
-    """The counts of a load's products. Skipped products, which are not sent, count as accepted, too."""
+    """The counts of a load's products. Products that are skipped as unchanged also count as accepted."""
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("created", "updated", "unchanged", "skipped", "rejected")
 
@@ -34,7 +34,7 @@ class ProductCounters(RowCounters):
     deleted: int = 0
     unconfirmed: int = 0
     unreadable: int = 0
-    """The number of rejected rows with an unreadable id, whose products are unknown."""
+    """The number of rejected rows whose id could not be read, so that their products are unknown."""
     vanished_ids: list[str] = attrs.field(factory=list)
     foreseen_new: int = 0
     """The number of products that are not in the digest file."""
@@ -44,7 +44,7 @@ class ProductCounters(RowCounters):
     selection: ProductColumns = attrs.field(factory=ProductColumns)
 
     def columns(self) -> Sequence[str]:
-        """Returns the columns of the feed, which rejected rows need to be loaded again; for several files, the fields."""
+        """Returns the columns of the rejects file: those of the feed, or the product fields for several files."""
         return self.selection.table_names if self.file_row_of(1) is None else (*FILE_COLUMNS, *FIELDS)
 
     def took(self, status: str, rows: Sequence[ProductRow]) -> None:

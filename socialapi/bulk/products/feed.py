@@ -103,8 +103,8 @@ class ProductColumns(FoundColumns):
     field.
 
     `noted` maps each name found in the feed to its field (empty if it was ignored), and `remarks` are warnings about
-    the feed as a whole. `table_names` are the column names of a text table, without the columns that a rejects file
-    adds in front. `constants` are the values of fields and the currency for products without a value.
+    the entire feed. `table_names` are the column names of a text table, without the columns that a rejects file adds in
+    front. `constants` are the values for products in which a field or the currency is missing.
     """
 
     given: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
@@ -194,7 +194,7 @@ class ProductColumns(FoundColumns):
         return self._layout(names, self._fields_of(names))
 
     def role_of(self, name: str) -> str:
-        """Returns the field for a column of this name if it is the only column; empty if it is ignored."""
+        """Returns the field for a column name, or an empty string if the column is ignored."""
         return self._find((name,))[0] or ""
 
     def knows_any(self, names: Sequence[str]) -> bool:
@@ -344,7 +344,7 @@ def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | N
 
 
 def _own_columns(names: Sequence[str]) -> int:
-    """Returns how many columns a rejects file has added at the front."""
+    """Returns the number of columns that a rejects file has added at the front."""
     for header in ((*HEADER, *FILE_COLUMNS), HEADER):
         if tuple(names[: len(header)]) == header:
             return len(header)

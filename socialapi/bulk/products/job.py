@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, str]]:
-    """Returns each field that breaks a rule, with the reason but without the location; none for a valid product."""
+    """Returns the fields of a product that break rules, each with a reason that does not include the location."""
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
@@ -49,7 +49,7 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
 
 
 def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
-    """Returns the fields that break rules, and the reasons. For a valid product, sets its JSON and returns None."""
+    """Returns the fields that break rules, and the reasons. For a valid product, returns None and sets its JSON."""
     if row.problem is not None:
         return row.problem
     if broken := _broken_rules(row, now):
@@ -105,7 +105,7 @@ class UpsertOptions(JobOptions):
 
     @property
     def why_not_empty(self) -> str | None:
-        """The reason why an empty feed is refused: all products would have vanished."""
+        """The reason why an empty feed is rejected, or None. With `delete_vanished`, it would delete all products."""
         return "an empty feed would delete every product" if self.delete_vanished else None
 
     @property
@@ -153,8 +153,8 @@ class ProductStage:
         if self._digests is not None:
             await self._digests.open()
             if self._load_journal is not None:
-                # Products that an earlier run has added do not count, because the share that may be
-                # deleted is computed from the products before the first run.
+                # The share that may be deleted is computed from the products before the first run, without those
+                # that an earlier run has added.
                 self._digests.known_before = await self._load_journal.known_before(self._digests.known_before)
 
     def _is_stopped(self) -> bool:
@@ -243,7 +243,7 @@ class ProductStage:
     async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Returns the products that may be sent and have no outcome yet, and counts the others."""
         opened = self._run.opened
-        # The start of the first run, so that a later run finds the same problems.
+        # Dates are compared with the start of the first run, so that a later run finds the same problems.
         now, good = self._session.now() if opened is None else opened.started_at, list[ProductRow]()
         refused: list[Refused] = []
         resumed: list[tuple[ProductRow, Outcome]] = []
@@ -295,7 +295,7 @@ class ProductStage:
         batch.release()
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
-        """Deletes vanished products, once in all runs of a job, because other loads may add products later."""
+        """Deletes vanished products. Runs only once per job: between two runs, other loads may have added products."""
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
             return

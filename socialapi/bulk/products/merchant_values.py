@@ -10,10 +10,11 @@ These conversions are missing on purpose, because they would be guesses:
 - Names: `stock` and `in_stock` (a number, a boolean or a string), `product_id` (in shops with variants, the id of the
 group), `category`, `regular_price` (may differ from `price`), `manufacturer` and `vendor` (not always the brand),
 `barcode` (not always a GTIN), `images` (a URL or a list of objects), `short_description` and HTML (`body_html`), and
-Meta's `fb_product_category`, which uses different ids. - Values: words of other languages, truth values, `InStoreOnly`
-and `Reserved` (the product's page does not sell it), `DamagedCondition`, conditions such as `like new`, `men` or `kids`
-as a gender. - Prices: `$`, `£`, `¥` and `kr` alone, which several currencies share, and one separator before exactly
-three digits (`1,299 EUR`), which is 1.299 or 1299.
+Meta's `fb_product_category`, which uses different ids.
+- Values: words of other languages, truth values, `InStoreOnly` and `Reserved` (the product's page does not sell it),
+`DamagedCondition`, conditions such as `like new`, `men` or `kids` as a gender.
+- Prices: `$`, `£`, `¥` and `kr` alone, which several currencies share, and one separator before exactly three digits
+(`1,299 EUR`), which may mean 1.299 or 1299.
 """
 
 import html.entities
@@ -93,7 +94,7 @@ def _codes(text: str) -> frozenset[str]:
 
 _SIGNS: Final = "€ EUR ₹ INR ₺ TRY ₴ UAH ₽ RUB ₪ ILS ₫ VND ₸ KZT ₾ GEL ₼ AZN zł PLN Kč CZK R$ BRL US$ USD"
 SIGNS: Final[Mapping[str, str]] = dict(zip(_SIGNS.split()[::2], _SIGNS.split()[1::2], strict=True))
-"""Signs that only one currency has."""
+"""Currency signs that belong to one currency only."""
 SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "$": _codes("USD CAD AUD NZD SGD HKD TWD BSD BBD BMD BZD FJD JMD TTD MXN ARS CLP COP UYU DOP"),
     "£": _codes("GBP EGP GIP FKP SHP LBP SYP SDG SSP"),
@@ -201,7 +202,7 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
 
 
 def with_currency(price: str, currency: str) -> str:
-    """Returns a price with its currency. If it has a different one already, it gets both, and is rejected."""
+    """Returns a price with a currency. A price that has a different currency gets both, so that it is rejected."""
     code, own = known_currency(currency), understood("price", price)
     if code is None or own.endswith(f" {code}"):
         return own
@@ -215,7 +216,7 @@ def known_currency(text: str) -> str | None:
 
 
 def decimals_of(code: str) -> int:
-    """Returns how many decimals a currency has."""
+    """Returns the number of decimals of a currency."""
     return 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
 
 
@@ -423,7 +424,7 @@ def _levels(text: str) -> str:
 _ENTITY: Final = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 has_entity: Final = _ENTITY.search
 _AMPERSAND: Final = re.compile("&(?:(?:amp|#0{0,4}38|#[xX]0{0,4}26);)+")
-"""Matches an ampersand that was escaped, however often."""
+"""Matches an ampersand that was escaped any number of times."""
 _MOST_ESCAPES: Final = 3
 """The most times that a value may have been escaped: for HTML, for XML, and once more by another program."""
 

@@ -28,7 +28,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 """The names of the known members for each role. Members under the empty role do not affect the amount."""
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
-"""The roles of members whose unit is known."""
+"""The roles of members whose unit is certain."""
 _STRIPE_EXCEPTIONS: Final = frozenset({"ISK", "MGA", "UGX"})
 """The currencies whose smallest unit in some APIs differs from ISO 4217."""
 UNCLEAR_PRICE: Final = (

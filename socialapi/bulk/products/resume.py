@@ -45,7 +45,7 @@ class LoadJournal:
         await self.journal.note([Outcome(r.number, outcome, digest=digest64(r.json) if r.json else None) for r in rows])
 
     async def begin(self, batch: ProductBatch) -> None:
-        """Records that the batch is about to be sent: a batch that cannot be recorded is not sent."""
+        """Records that the batch is about to be sent. If this fails, the batch must not be sent."""
         numbers = [row.number for row in batch.rows]
         digest = hashlib.blake2b(b",".join(row.json for row in batch.rows), digest_size=16).digest()
         number = self.batches_before + batch.number
@@ -68,7 +68,7 @@ class LoadJournal:
             )
 
     async def known_before(self, products: int) -> int:
-        """Returns how many products the digest file had before the first run; in the first run, records `products`."""
+        """Returns the number of products in the digest file before the first run. The first run records `products`."""
         return await self.journal.keep(KNOWN_BEFORE, products)
 
     async def has_deleted(self) -> bool:

@@ -67,7 +67,7 @@ class ProductRow:
         return found if found and is_text else None
 
     def has_sure_id(self, fields: str) -> bool:
-        """Returns whether the id of a product is reliable although these fields are invalid."""
+        """Returns whether the id of a product is reliable even though these fields are invalid."""
         # If title and link are missing, the id may be an entire line.
         is_product = "title" in self.shape or "link" in self.shape
         return self.known_id is not None and is_product and "id" not in fields.split(", ")

@@ -40,10 +40,10 @@ class ProductSender:
     observe: Observer | None = None
 
     async def settle(self, batch: ProductBatch) -> None:
-        """Sends the batch until every product has its outcome. Raises the error that stops the job;
-        products without an outcome then stay pending.
+        """Sends the batch until every product has its outcome. Raises the error that stops the job; products without an
+        outcome then stay pending.
 
-        Only products without a result are sent again, after increasing waits, for as long as the job retries.
+        Products without a result are sent again, after increasing waits, while the job may retry.
         """
         if self.journal is not None:
             await self.journal.begin(batch)
@@ -81,8 +81,8 @@ class ProductSender:
                 raise ApiError(200, summary=summary, attempts=fruitless + 1)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
-        """Stores the results before they are counted. If the process is killed in between, the products are sent once
-        more, which is safe. Digests are stored first, because a product in the journal is not checked again.
+        """Stores the results before counting them. If the process is killed in between, the products are sent again,
+        which is safe. Digests are stored before the journal, because a product in the journal is not checked again.
         """
         if self.digests is not None:
             taken: list[tuple[ProductRow, str | None]] = []

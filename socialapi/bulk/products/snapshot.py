@@ -131,7 +131,7 @@ class Digests:
             await self._database.run(lambda connection: self._mark(connection, ids))
 
     async def count_vanished(self) -> tuple[int, int]:
-        """Returns the number of vanished products, and the number of them whose deletion was never requested."""
+        """Returns the number of vanished products, and how many of these no load has tried to delete yet."""
         query = f"SELECT count(*), count(CASE WHEN deletion = {_NONE} THEN 1 END) FROM products WHERE run <> ?"  # noqa: S608  # of constants
         gone, new = await self._database.run(lambda connection: connection.execute(query, (self._run,)).fetchone())
         return gone, new
@@ -146,8 +146,8 @@ class Digests:
         return [Vanished(each, key, deletion == _ASKED) for each, key, deletion in found]
 
     async def about_to_delete(self, ids: Sequence[str]) -> None:
-        """Records that a request to delete these products is about to be sent. Until the service
-        answers, it is unknown whether the catalog still has them.
+        """Records that a request to delete these products is about to be sent. Until the response arrives, the
+        catalog may or may not have them.
         """
         await self._note_deletion(ids, _ASKED)
 
@@ -208,7 +208,7 @@ class Digests:
 
 @attrs.define
 class _Comparison:
-    """The products to send, the unchanged products, and how many distinct products to send are new or changed."""
+    """The products to send, the unchanged products, and the numbers of distinct new and changed products."""
 
     changed: list[ProductRow] = attrs.field(factory=list)
     unchanged: list[ProductRow] = attrs.field(factory=list)

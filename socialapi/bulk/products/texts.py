@@ -85,7 +85,7 @@ _NO_CODES: Final = frozenset(
     for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile")
     for form in written_forms(words)
 )
-"""The words that marketplaces write if a product has no code."""
+"""The words that marketplaces write in place of a product code."""
 _SIZES: Final = frozenset({"-", *written_forms("na")})
 
 
@@ -104,7 +104,7 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for 
 
 @attrs.frozen
 class TextReading(FrozenRecord):
-    """The value to send (none if empty), the problem or None, and warnings for the report."""
+    """The value to send (an empty string is not sent), the problem or None, and warnings for the report."""
 
     value: str | int
     problem: str | None = None
@@ -150,7 +150,7 @@ def _problem(text: str) -> str | None:
 
 def _without_marks(field: str, text: str) -> str:
     """Returns a value without the marks that a spreadsheet puts around it."""
-    if field in IDENTIFIERS and field != "mpn":  # an mpn may be in inches
+    if field in IDENTIFIERS and field != "mpn":  # an mpn may end in a sign for inches
         return unwrapped(text).text or text
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()

@@ -25,7 +25,7 @@ NO_ANSWER: Final = "the service did not confirm the deletion"
 NO_REASON: Final = "the service gave no reason"
 
 _REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, retry_undecodable=True)
-"""The route as jobs use it: deleting a product twice does no harm, so requests may be retried."""
+"""The route for jobs. Requests may be retried, because deleting a product twice does no harm."""
 _SERVICE_REFUSES: Final = (Unauthorized, Forbidden, RateLimited, ServerError)
 
 # The service documents neither codes nor messages of failed deletions. The pattern is strict, because a matching
@@ -54,7 +54,7 @@ class VanishedProducts:
     show: Callable[[], None]
 
     async def count(self) -> tuple[int, int]:
-        """Returns the number of vanished products, and how many of them no earlier load has tried to delete."""
+        """Returns the number of vanished products, and how many of these no earlier load has tried to delete."""
         gone, new = await self.digests.count_vanished()
         if gone:
             self.counters.noticed_vanished(gone, [each.id for each in await self.digests.vanished()])
@@ -113,7 +113,7 @@ class VanishedProducts:
         return is_patient
 
     async def _ask_for_all(self, waiting: dict[str, Vanished], maybe_deleted: set[str], *, is_first: bool) -> None:
-        """Deletes all products in `waiting`, removes the answered ones, and adds the others to `maybe_deleted`."""
+        """Requests the deletion of all products in `waiting`. Keeps those without a result, which may be deleted."""
         keys = list(waiting)
         for start in range(0, len(keys), KEYS_AT_ONCE):
             if self.stopped():
@@ -133,7 +133,7 @@ class VanishedProducts:
             self.show()
 
     async def _delete(self, some: dict[str, Vanished], maybe_deleted: set[str]) -> None:
-        """Sends one request to delete these products; if the service refuses it, one request per product."""
+        """Sends one request to delete these products. If the service refuses it, sends one request per product."""
         await self.digests.about_to_delete([each.id for each in some.values()])
         try:
 
@@ -171,10 +171,10 @@ class VanishedProducts:
     async def _settle(
         self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], maybe_deleted: set[str]
     ) -> None:
-        """Removes the answered keys from `waiting`, and records their outcomes."""
+        """Removes the keys with a result from `waiting`, and records their outcomes."""
         failed = {each.failed_product_key: _reason(each) for each in results if each.failed_product_key in waiting}
         deleted = {each.product_key for each in results if each.product_key in waiting} - failed.keys()
-        # If a response was lost and the product is gone now, the earlier request has deleted it.
+        # If an earlier response was lost and the product is gone now, the earlier request deleted it.
         deleted |= {key for key, why in failed.items() if key in maybe_deleted and _says_it_is_gone(why) is not None}
         found = {key: waiting.pop(key) for key in list(waiting) if key in deleted or key in failed}
         await self.digests.forget([each.id for key, each in found.items() if key in deleted])
@@ -191,7 +191,7 @@ class VanishedProducts:
 
 
 def _concerns_all(problem: ApiError) -> bool:
-    """Returns whether the service would probably refuse all other requests, too."""
+    """Returns whether the service would probably refuse every other request as well."""
     if isinstance(problem, _SERVICE_REFUSES) or not problem.is_lasting:
         return True
     return not (400 <= problem.status < 500 or problem.errors or problem.problems)

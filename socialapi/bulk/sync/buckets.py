@@ -24,7 +24,7 @@ CODES: Final[Mapping[IdentifierKind, int]] = {
     "service_id": 4,
     "phone_number": 5,
 }
-"""The number of each hashed kind in files. A number must never get another meaning, because files outlive versions."""
+"""The number of each hashed kind in files. A number must never change its meaning, because files outlive versions."""
 KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES.items()}
 
 DIGEST_BYTES: Final = 32
@@ -73,7 +73,7 @@ class ScratchFile:
 
 @attrs.define(eq=False, repr=False)
 class Entries:
-    """Packed digests, with the row and the expiry of each. If `expiries` is None, all have `expiry`."""
+    """Packed digests, with the row and the expiry of each. If `expiries` is None, `expiry` applies to all digests."""
 
     packed: bytes
     rows: "array[int]"
@@ -162,7 +162,7 @@ class BucketFile(ScratchFile):
         return sorted(self._regions)
 
     def count(self, kind: int, bucket: int) -> int:
-        """Returns how many digests the bucket has."""
+        """Returns the number of digests in the bucket."""
         return sum(region.starts[bucket + 1] - region.starts[bucket] for region in self._regions.get(kind, ()))
 
     def read(self, kind: int, bucket: int) -> Entries:

@@ -50,7 +50,7 @@ class SyncCounts:
         self.planned: dict[str, int] = {"additions": 0, "removals": 0}
         self._parts = {"additions": UploadReport(), "removals": UploadReport()}
         self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
-        """The first rows that the service rejected in each part, with their row numbers in the input."""
+        """The first rows that the service rejected in each phase, with their row numbers in the input."""
         self._refused_groups = {"additions": IssueGroups(), "removals": IssueGroups()}
 
     def compared(self, found: Difference) -> None:
@@ -65,20 +65,20 @@ class SyncCounts:
         self.held_back, self.planned["removals"] = self.planned["removals"], 0
 
     def take(self, phase: str, report: UploadReport) -> None:
-        """Stores the counts of a part of the sync."""
+        """Stores the counts of a phase of the sync."""
         if phase == "reading":
             self.reading = report
         else:
             self._parts[phase] = report
 
     def refuse(self, phase: str, issues: Sequence[RowIssue]) -> None:
-        """Records rows that the service rejected in a part of the sync."""
+        """Records rows that the service rejected in a phase of the sync."""
         refused = self._refused[phase]
         refused += issues[: MAX_ISSUES_KEPT - len(refused)]
         self._refused_groups[phase].add(issues)
 
     def _part(self, phase: str) -> UploadReport:
-        """Returns the counts of a part. Planned rows that it has not read yet count as pending."""
+        """Returns the counts of a phase. Planned rows that it has not read yet count as pending."""
         part, planned = self._parts[phase], self.planned[phase]
         pending = planned - part.accepted - part.rejected
         groups = tuple(self._refused_groups[phase].groups())
@@ -117,7 +117,7 @@ class SyncCounts:
         sending = {
             **counters.sending(self._clock.monotonic() - self._started, dry_run=False),
             "rejects_path": reading.rejects_path,
-            # The parts are sent one after the other and share one rate limit.
+            # The phases follow one another and share one rate limit.
             "forecast": Forecast(
                 requests=sum(each.requests for each in parts),
                 bytes=sum(each.bytes for each in parts),
@@ -134,7 +134,7 @@ class SyncCounts:
 
 
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
-"""How long before its expiry a member is sent again, because a sync rarely runs at exactly the right second."""
+"""The time before its expiry at which a member is sent again. The next sync may run only after the expiry."""
 
 Phase = Literal["reading", "additions", "removals"]
 PHASES: Final[Mapping[Phase, str]] = {"reading": "reading", "additions": "adding", "removals": "removing"}
@@ -153,7 +153,7 @@ class Page:
 
 
 class PageReader(Reader[Page]):
-    """Reads the pages of a snapshot. The rows are digests already and need no normalising."""
+    """Reads the pages of a snapshot. The rows are already digests, which need no normalizing."""
 
     def __init__(self, next_page: NextPage, total_rows: int) -> None:
         self._next_page = next_page
@@ -337,7 +337,7 @@ class SyncJob:
             why_others = (
                 ""
                 if then == now
-                # digests may have changed though the input has not
+                # digests may have changed even though the input has not
                 else (
                     f". The snapshot was made by version {then} of the normalizer, and this is version {now}: a value "
                     "whose digest is different now counts as removed and added"
@@ -359,7 +359,7 @@ class SyncJob:
             return await next_page()
 
         target, given = self._destination.target, self._options
-        options = UploadOptions(  # without times, because each row has its times
+        options = UploadOptions(  # without times, because each row has its own
             packing=given.packing,
             concurrency=given.concurrency,
             max_reject_share=given.max_reject_share if self._phase == "additions" else None,
@@ -450,7 +450,7 @@ class SyncJob:
             issues = [RowIssue(0, issue.field, f"was not removed: {issue.reason}") for issue in refused]
         del self._refused[
             : len(refused)
-        ]  # only now: a stopping job may cancel this method, and calls it again at the end
+        ]  # only after the awaits: a stopping job may cancel this method, and calls it again at the end
         self._counts.refuse(self._phase, issues)
         if (ledger := self._reading.ledger) is not None:
             for issue in issues if self._phase == "additions" else ():

@@ -35,7 +35,7 @@ Times = tuple[int, int]
 
 @attrs.frozen(repr=False)
 class Segment:
-    """Packed digests with equal times, and the ID of their table row; None if they are only part of a row."""
+    """Packed digests with equal times, and the ID of their table row, or None if they are only part of a row."""
 
     rowid: int | None
     held_until: int
@@ -54,7 +54,7 @@ class Bucket:
 
 
 def count(connection: sqlite3.Connection, *, after: int = 0) -> int:
-    """Returns how many identifiers the service holds, or may hold, after a time."""
+    """Returns the number of identifiers that the service holds, or may hold, after a time."""
     return int(connection.execute(f"{_COUNT} WHERE perhaps > ?", (after,)).fetchone()[0])
 
 
@@ -64,7 +64,7 @@ def kinds(connection: sqlite3.Connection, scratch: Scratch) -> set[int]:
 
 
 def buckets_of(connection: sqlite3.Connection, scratch: Scratch, kind: int, first: int) -> Iterator[Bucket]:
-    """Yields the bucket of a first byte, or a bucket for each second byte if the first one would be too large."""
+    """Yields the bucket of digests with this first byte. If it would be too large, yields one for each second byte."""
     where = (kind, _key(bytes((first,))), _key(bytes((first, BUCKETS - 1))))
     members = int(connection.execute(f"{_COUNT} WHERE {_OF_BUCKETS}", where).fetchone()[0])
     desired = scratch.entries.count(kind, first)
@@ -177,7 +177,7 @@ def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> 
 
 
 def take_over(connection: sqlite3.Connection, scratch: Scratch, outcomes: Outcomes, kind: int, first: int) -> int:
-    """Applies the outcomes to the members that start with the byte `first`. Returns how many bytes it wrote."""
+    """Applies the outcomes to the members that start with the byte `first`. Returns the number of written bytes."""
     written = 0
     for bucket in buckets_of(connection, scratch, kind, first):
         if bucket.prefix[1:] == b"\0":  # its digests move to the buckets of second bytes
@@ -236,8 +236,8 @@ _IS_IN_DOUBT: Final = bytes(value == IN_DOUBT for value in range(256))
 def _times_of_sent(desired: Entries, outcomes: bytearray) -> dict[bytes, Times]:
     """Returns the times of the digests whose rows were sent.
 
-    If several rows have the digest, it is held until their earliest expiry if one of them was
-    accepted, and maybe held until their latest expiry.
+    If several rows have the same digest, it is held until their earliest expiry if one of the rows
+    was accepted, and maybe held until their latest expiry.
     """
     digests = digests_of(desired.packed)
     found = bytes(map(outcomes.__getitem__, desired.rows))

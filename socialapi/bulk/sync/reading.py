@@ -83,7 +83,7 @@ class ReadingStage:
         self._staged: list[tuple[RowBlock, int]] = []
         self.unusable: int = 0
         """The number of unusable rows and values. Each may belong to a member who only seems to have left."""
-        # The service counts from the time of the request, so this is slightly too early. Too late would be worse.
+        # The service counts from the time of the request, so this expiry is slightly early. A late one would be worse.
         default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
         self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
 
@@ -136,7 +136,7 @@ class ReadingStage:
 
 
 class ReadingJob:
-    """A job that reads the desired rows into a snapshot. The caller closes the rejects file, after later rejections."""
+    """A job that reads the desired rows into a snapshot. The caller closes the rejects file after later rejections."""
 
     def __init__(
         self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: SyncOptions

@@ -42,7 +42,7 @@ SCHEMA: Final = Schema(
     ),
 )
 ROWS_PER_PAGE: Final = 2_500
-"""The number of rows read from the scratch files at a time, which takes a few milliseconds."""
+"""The number of rows read from the scratch files at a time. Reading them takes a few milliseconds."""
 BYTES_PER_TRANSACTION: Final = 16_000_000
 """The approximate number of bytes of digests that are applied to the members in one transaction."""
 UNITS: Final = (max(KINDS) + 1) * BUCKETS
@@ -97,12 +97,12 @@ class Snapshot:
         self._opened: Scratch | None = None
         self._outcomes: Outcomes | None = None
         self._pages = [(0, RowPosition())]
-        """For each page of additions: how many rows come before it, and the position at which it begins."""
+        """For each page of additions, the number of rows before it, and the position at which it begins."""
         self._removals_returned = 0
 
     @property
     def _scratch(self) -> Scratch:
-        """The scratch files, which are made on first use."""
+        """The scratch files, which are created on first use."""
         if self._opened is None:
             self._opened = Scratch(self._folder, is_new=True)
         return self._opened
@@ -205,8 +205,9 @@ class Snapshot:
     async def confirm_additions(self, *, refused: bool, repeated: bool) -> None:
         """Records that all additions have their outcome.
 
-        `refused` is true if the service rejected some additions. It does not hold the rejected rows,
-        unless requests were retried (`repeated`): an attempt without a response may have added them.
+        `refused` is true if the service rejected some additions. The service does not hold these
+        rows, unless requests were retried (`repeated`): an attempt without a response may have
+        added them.
         """
         statement = "UPDATE announced SET in_doubt = ?"
         await self._database.run(lambda connection: _execute(connection, statement, refused and repeated))
@@ -264,7 +265,7 @@ class Snapshot:
         return await self._database.run(read_page)
 
     async def count(self) -> int:
-        """Returns how many identifiers the service holds, or may hold."""
+        """Returns the number of identifiers that the service holds, or may hold."""
         return await self._database.read(members.count)
 
     async def finish(self) -> None:
@@ -274,7 +275,7 @@ class Snapshot:
         await self._database.erase()
 
     async def renewed(self) -> None:
-        """Records after a finished sync that the current version of the normalizer made all digests."""
+        """Records, after a finished sync, that the current version of the normalizer made all digests."""
         statement = "UPDATE target SET normalizer = ?"
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
         self.normalizer = NORMALIZER_VERSION

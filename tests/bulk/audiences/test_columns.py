@@ -296,7 +296,9 @@ def test_an_unknown_kind_is_refused_with_the_kinds_there_are() -> None:
 
 
 def test_a_given_column_that_is_missing_is_refused_with_the_columns_there_are() -> None:
-    with pytest.raises(InvalidInput, match=re.escape('there is no column "mial" for email; there are: "id", "mail"')):
+    with pytest.raises(
+        InvalidInput, match=re.escape('there is no column "mial" for email; the columns are: "id", "mail"')
+    ):
         find_columns(["id", "mail"], {"email": "mial"})
 
 
@@ -305,7 +307,7 @@ def test_no_column_of_identifiers_is_refused_with_the_option_to_use() -> None:
         find_columns(["customer_id", "", "name"])
     assert '"customer_id", (column 2), "name"' in str(error.value)
     assert 'columns={"email": "<column>"};' in str(error.value)
-    with pytest.raises(InvalidInput, match="there are: none"):
+    with pytest.raises(InvalidInput, match="the columns are: none"):
         find_columns([])
 
 
@@ -326,7 +328,7 @@ def test_an_override_comes_from_one_column() -> None:
 def test_names_that_are_data_do_not_get_into_messages(planted: str) -> None:
     with pytest.raises(InvalidInput, match="the names look like data") as headless:
         find_columns([planted, "name"])
-    with pytest.raises(InvalidInput, match=r"there are: \(column 1\)") as missing:
+    with pytest.raises(InvalidInput, match=r"the columns are: \(column 1\)") as missing:
         find_columns([planted, "b\udcff"], {"email": "c"})
     with pytest.raises(InvalidInput, match="<hidden> is not a kind") as swapped:
         find_columns(["email"], {planted: "email"})

@@ -170,7 +170,7 @@ def test_a_region_is_known_in_either_case(region: str) -> None:
 
 @pytest.mark.parametrize("region", ["UK", "", "USA", "001", "Germany"])
 def test_an_unknown_region_is_refused_with_what_to_write(region: str) -> None:
-    with pytest.raises(InvalidInput, match="is not a region: give two letters of ISO 3166 such as US, DE or GB"):
+    with pytest.raises(InvalidInput, match="is not a region: give a two-letter ISO 3166 code such as US, DE or GB"):
         normalizers(IDENTIFIER_KINDS, region)
 
 

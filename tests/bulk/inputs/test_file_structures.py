@@ -330,7 +330,7 @@ async def test_columns_without_names_are_given_by_number(number: Any) -> None:
     found = await reading(f"1;{ANN};x\n2;{BOB}\n", columns={"email": number}, form=form)
     assert found.rows == [[ANN], [BOB]]
     found = await reading(f"1;{ANN}\n", columns={"email": 3}, form=form)
-    assert found.error == 'there is no column "3" for email; there are: "1", "2"'
+    assert found.error == 'there is no column "3" for email; the columns are: "1", "2"'
 
 
 async def test_rows_that_all_have_more_cells_than_names_are_refused() -> None:
@@ -528,9 +528,7 @@ async def test_lines_of_json_that_end_in_commas_are_named_as_that() -> None:
     assert found.error.endswith(f"The first one {COMMA}")
 
 
-COMMA = (
-    "is not JSON: the line ends in a comma, which JSON Lines do not have: remove it, or write one array of all objects"
-)
+COMMA = "is not JSON: the line ends in a comma, which JSON Lines forbids: remove it, or write one array of all objects"
 
 NESTED = [{"id": 1, "properties": {"email": ANN}}, {"id": 2, "properties": {"email": BOB}}, {"id": 3}]
 PATH = {"email": "properties.email"}

@@ -142,7 +142,7 @@ async def test_an_override_that_is_neither_text_nor_time_is_not_taken_for_absent
 
 
 async def test_mappings_without_identifiers_are_refused_unless_others_have_some(given_as: Any) -> None:
-    with pytest.raises(InvalidInput, match='no column of identifiers was found; there are: "name"'):
+    with pytest.raises(InvalidInput, match='no column of identifiers was found; the columns are: "name"'):
         await read(given_as([{"name": "x"}] * 3))
     assert len(await read(given_as([{"name": "x"}, user(email="a@b.example")]))) == 2
 

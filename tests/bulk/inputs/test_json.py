@@ -117,7 +117,9 @@ async def test_later_objects_without_identifiers_are_rows_without_identifiers(pa
 async def test_a_given_column_has_to_be_in_some_of_the_first_objects(path: Path) -> None:
     write(path, '{"phone": "1"}\n{"phone": "1", "contact": "a@b.example"}\n')
     assert values(await read(path, columns={"email": "contact"})) == [["1"], ["a@b.example", "1"]]
-    with pytest.raises(InvalidInput, match='there is no column "contcat" for email; there are: "phone", "contact"'):
+    with pytest.raises(
+        InvalidInput, match='there is no column "contcat" for email; the columns are: "phone", "contact"'
+    ):
         await read(path, columns={"email": "contcat"})
 
 

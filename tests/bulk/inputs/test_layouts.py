@@ -144,14 +144,14 @@ DRIFT: Mapping[str, tuple[str | bytes, str | bytes, str]] = {
     "a column is there twice": (
         TABLE,
         TABLE.replace("Kunde", "Mail"),
-        'missing: "Kunde"; there more than once: "Mail"',
+        'missing: "Kunde"; repeated: "Mail"',
     ),
     "a new identifier": (TABLE, f"Kunde;Mail;Telefon;handle\n1;{ANN};;jack\n", 'new: "handle" (handle)'),
     "a new country": (TABLE, f"Kunde;Mail;Telefon;country\n1;{ANN};;DE\n", 'new: "country" (region)'),
     "a new operation": (TABLE, f"Kunde;Mail;Telefon;operation_type\n1;{ANN};;Delete\n", 'new: "operation_type"'),
     "one of two columns of a name": (
         *(f"email;email;x\n{ANN};{BOB};1\n", f"email;x\n{ANN};1\n"),
-        'there only once: "email"',
+        'no longer repeated: "email"',
     ),
     "another delimiter": (TABLE, TABLE.replace(";", ","), "the delimiter is ',', not ';'"),
     "another delimiter, and a column": (
@@ -325,13 +325,13 @@ async def test_rows_in_memory_have_no_layout(records: Any) -> None:
 async def test_no_layout_is_written_over_a_file_after_a_broken_input_or_with_names_that_are_data() -> None:
     good = written("a.csv", f"email,x\n{ANN},1\n")
     written("notes.txt", "mine")
-    with pytest.raises(InvalidInput, match=r"notes\.txt is another file, which no layout replaces"):
+    with pytest.raises(InvalidInput, match=r"notes\.txt is not a layout and is not overwritten"):
         await lint_records(good, write_layout="notes.txt")
     with pytest.raises(InvalidInput, match="there is no such folder"):
         await lint_records(good, write_layout="none/l.toml")
     await lint_records(good, write_layout="l.toml")
     before = content_of("l.toml")
-    with pytest.raises(InvalidInput, match=r"l\.toml is another layout, which is kept"):
+    with pytest.raises(InvalidInput, match=r"l\.toml is a different layout and is not overwritten"):
         await lint_records(good, default_region="DE", write_layout="l.toml")
     assert content_of("l.toml") == before
     broken = written("b.csv", f'email,x\n{ANN},1\n"{BOB},1\n{CYD},2\n')
@@ -385,7 +385,7 @@ async def test_a_layout_has_no_name_that_is_data(name: str) -> None:
         ('version = 1\nreads = "people"\nformat = "jsonl"\nfoo = 1\n[columns]\n"a" = ""', 'look at "foo"'),
         (
             'version = 1\nreads = "people"\nformat = "jsonl"\n[columns]\n"a" = "mail"',
-            'reads "a" as "mail", which nothing is',
+            'reads "a" as "mail", which is not a field',
         ),
     ],
 )

@@ -120,7 +120,7 @@ async def test_parquet_of_a_server_without_ranges_is_refused(server: Server) -> 
     _, error = await read_until_error(address(server, site, "/crm.parquet"), InvalidInput)
     assert (
         str(error)
-        == f"{server.url}/crm.parquet: the server gives no ranges, which Parquet needs: copy the file here first"
+        == f"{server.url}/crm.parquet: the server does not support ranges, which Parquet needs: copy the file here first"
     )
 
 
@@ -238,7 +238,7 @@ async def test_a_file_that_changed_since_it_was_looked_at_is_not_read(server: Se
     async with open_users(address(server, site)) as reader:
         await fingerprint(address(server, site), reader)
         site.headers = changed
-        with pytest.raises(InvalidInput, match="it has changed since the job looked at it: start the job again"):
+        with pytest.raises(InvalidInput, match="it has changed since the job opened it: start the job again"):
             await reader.read_block()
 
 
@@ -262,7 +262,7 @@ async def test_a_journal_holds_size_and_version_and_no_query(
 async def test_a_journal_needs_an_etag_or_a_time(server: Server) -> None:
     path = address(server, Website(CSV, {}))
     async with open_users(path) as reader:
-        with pytest.raises(InvalidInput, match=r"crm\.csv: its server sends neither an ETag nor the time"):
+        with pytest.raises(InvalidInput, match=r"crm\.csv: its server sends neither an ETag nor a Last-Modified time"):
             await fingerprint(path, reader)
 
 
@@ -340,7 +340,7 @@ async def test_other_schemes_are_refused_with_those_that_are_read(path: str) -> 
 @pytest.mark.parametrize("path", [" https://h/x.csv?key=1", Path("https://h/x.csv?key=1"), '"https://h/x.csv?key=1"'])
 async def test_a_misspelt_address_is_refused_without_its_query(path: Any) -> None:
     _, error = await read_until_error(path, InvalidInput)
-    assert str(error).endswith("x.csv: an address is given as a text that begins with https://")
+    assert str(error).endswith("x.csv: write the address as a string that begins with https://")
 
 
 @pytest.mark.parametrize(
@@ -372,14 +372,14 @@ async def test_another_part_than_was_asked_for_is_not_read(server: Server) -> No
         answer(part, status=206, Content_Range=span, ETag='"one"'),
     ]
     _, error = await read_until_error(path, InvalidInput)
-    assert str(error) == f"{path}: the server answered with another part of the file than was asked for"
+    assert str(error) == f"{path}: the server did not send the requested part of the file"
 
 
 async def test_parquet_takes_an_etag_or_a_time_and_says_that_it_changed(server: Server) -> None:
     site = Website(parquet(), {})
     path = address(server, site, "/crm.parquet")
     _, error = await read_until_error(path, InvalidInput)
-    assert "neither an ETag nor the time of its last change" in str(error)
+    assert "neither an ETag nor a Last-Modified time" in str(error)
     site.headers = {"ETag": '"one"'}
     serve = site.serve
 
@@ -391,13 +391,13 @@ async def test_parquet_takes_an_etag_or_a_time_and_says_that_it_changed(server: 
     server.requests.clear()
     server.then = changing
     _, error = await read_until_error(path, InvalidInput)
-    assert "it has changed since the job looked at it" in str(error)
+    assert "it has changed since the job opened it" in str(error)
 
 
 async def test_an_encoding_that_is_not_read_is_named(server: Server) -> None:
     site = Website(CSV, whole=lambda content: answer(content, ETag='"one"', Content_Encoding="br"))
     _, error = await read_until_error(address(server, site), InvalidInput)
-    assert "the server sends it as br, though it was asked not to" in str(error)
+    assert "the server sends it as br, which the request excluded" in str(error)
 
 
 async def test_stores_whose_library_is_missing_name_it() -> None:

@@ -71,7 +71,7 @@ async def test_what_is_understood_and_what_is_ignored_is_said() -> None:
 async def test_columns_are_given_as_for_a_load() -> None:
     rows = [{**product("a", price=None), "Preis": "9.99 EUR"}]
     assert (await lint_products(rows, columns={"price": "Preis"}, now=NOW)).unusable_rows == 0
-    with pytest.raises(InvalidInput, match='there is no column "Pries" for price; there are: "id"'):
+    with pytest.raises(InvalidInput, match='there is no column "Pries" for price; the columns are: "id"'):
         await lint_products(rows, columns={"price": "Pries"}, now=NOW)
     with pytest.raises(InvalidInput, match=r'"prise" is not a field of a product; did you mean price\?'):
         await lint_products(rows, columns={"prise": "Preis"}, now=NOW)

@@ -61,7 +61,7 @@ def test_a_mapping_of_columns_that_makes_no_sense_is_refused_at_once(columns: An
 async def test_a_given_column_that_is_not_there_is_said(tmp_path: Path) -> None:
     file = csv_file(tmp_path / "feed.csv", line("a"))
     for source in (file, [product("a")]):
-        with pytest.raises(InvalidInput, match='there is no column "Name" for title; there are: "id", "title"'):
+        with pytest.raises(InvalidInput, match='there is no column "Name" for title; the columns are: "id", "title"'):
             await read(source, {"title": "Name"})
 
 

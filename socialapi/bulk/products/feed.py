@@ -50,6 +50,9 @@ Constants = Mapping[str, str | int]
 """Values for fields that are missing in a product."""
 _is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
 _SALE_HAS_NO_DATES: Final = f"the columns with the start and end of sale prices are not read, so these are valid at all times: give both in one column {SALE_DATES}, for example 2026-01-01T00:00+01:00/2026-01-31T23:59+01:00"
+_ID_IS_ATTRIBUTE: Final = (
+    'an id is read from an element id, not from an attribute: to read the attribute, give columns={{"id": "{}"}}'
+)
 _is_sale_date: Final = re.compile(
     "(?:date|on)*sale(?:price|date)*(?:start|from|end|until|to)s?(?:date|time)?"
 ).fullmatch
@@ -237,6 +240,10 @@ class ProductColumns(FoundColumns):
         dates = filter(_is_sale_date, map(comparable, names))
         if "sale_price" in fields and SALE_DATES not in (*fields, *self.constants) and any(dates):
             remark = RowIssue(0, "", _SALE_HAS_NO_DATES)
+            self.remarks += [] if remark in self.remarks else [remark]
+        attributes = [name for name in names if name[:1] == "@"]
+        if attributes and "id" not in fields and "id" in (found := fields_of([name[1:] for name in attributes])):
+            remark = RowIssue(0, "", _ID_IS_ATTRIBUTE.format(attributes[found.index("id")]))
             self.remarks += [] if remark in self.remarks else [remark]
         return fields
 

@@ -32,7 +32,7 @@ from socialapi.bulk.products.merchant_values import (
     known_currency,
     preferring_own,
 )
-from socialapi.bulk.products.price_objects import is_in_small_units
+from socialapi.bulk.products.price_objects import MEMBERS, is_in_small_units
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.products.texts import IMAGES, read_text
 from socialapi.bulk.rejects import FILE_COLUMNS, HEADER
@@ -44,6 +44,8 @@ from socialapi.models.validation import Faults, broken_rules
 from socialapi.reports import RowIssue
 
 _CURRENCY: Final = "currency"
+_SPLIT: Final = frozenset({"offerId", *(f"{field}.{name}" for field in PRICES for name in MEMBERS)})
+"""Names that show that members of an object must be moved."""
 _NAMES_COMPARED: Final = 200
 _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
 Constants = Mapping[str, str | int]
@@ -164,11 +166,13 @@ class ProductColumns(FoundColumns):
         return cls(given, form, constants=found, key=key)
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns objects of Google's Merchant API with their attributes as members."""
+        """Returns objects of Google's Merchant API with their attributes as members, and prices that XML splits into
+        several elements as objects.
+        """
         # The test for the abstract class is slow.
-        if not any("offerId" in item for item in objects if item.__class__ is dict or isinstance(item, Mapping)):
+        if all(_SPLIT.isdisjoint(item) for item in objects if item.__class__ is dict or isinstance(item, Mapping)):
             return objects
-        return [_with_attributes(item) if isinstance(item, Mapping) else item for item in objects]
+        return [_whole(item) if isinstance(item, Mapping) else item for item in objects]
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """Returns the layout of a table. Raises InvalidInput if a required or given column is missing."""
@@ -307,9 +311,14 @@ def _no_field(field: str, form: str) -> InvalidInput:
     )
 
 
-def _with_attributes(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    attributes = item.get("productAttributes", item.get("attributes"))
-    return {**item, **attributes} if isinstance(attributes, Mapping) else item
+def _whole(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    attributes = item.get("productAttributes", item.get("attributes")) if "offerId" in item else None
+    whole = {**item, **attributes} if isinstance(attributes, Mapping) else dict(item)
+    for field in PRICES - whole.keys():
+        members = [name for name in whole if isinstance(name, str) and name.startswith(f"{field}.")]
+        if members:  # `price.amount@currency` is the currency, too
+            whole[field] = {re.split("[.@]", name)[-1]: whole.pop(name) for name in members}
+    return whole
 
 
 def _constant(field: str, value: str | int) -> str | int:

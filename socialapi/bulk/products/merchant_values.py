@@ -65,7 +65,7 @@ CONTENT_LANGUAGE: Final = "contentlanguage"
 """A key of objects from Google's merchant APIs. In these objects, `offerId` is the id of the product, and `id` and
 `name` are resource names of the API.
 """
-CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency")
+CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency", "price.currency")
 """The names of a column with the currency of prices that are plain numbers."""
 
 OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {

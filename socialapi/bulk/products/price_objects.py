@@ -26,6 +26,8 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("type", "object", "__typename", "id", "product", "created", "billing_scheme", "tax_behavior", "formatted"),
 }
 """The names of the known members for each role. Members under the empty role do not affect the amount."""
+MEMBERS: Final = tuple(name for role, names in _NAMES.items() if role for name in names)
+"""The names of all members that affect the amount."""
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
 """The roles of members whose unit is known."""

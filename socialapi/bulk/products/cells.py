@@ -32,6 +32,7 @@ from socialapi.bulk.products.rows import REQUIRED, ProductRow
 from socialapi.bulk.products.texts import (
     CATEGORY,
     CONTROLS,
+    FIRST_OF_SEVERAL,
     IDENTIFIERS,
     IMAGES,
     LEFT_OUT,
@@ -47,7 +48,6 @@ from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
 
 IS_LIST: Final = "is a list: give one value"
-FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
 """The fields for which the first of several values is sent."""
 _MAX_DEPTH: Final = 10
@@ -148,6 +148,9 @@ class _Reading:
                 continue
             if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
                 before[index] = understood(field, f"{before[index]},{value}")
+                continue
+            if field in _OF_SEVERAL:
+                self._warn(index, field, FIRST_OF_SEVERAL)
                 continue
             problems[index] = f"occurs twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
             if field == "id":  # it is unclear which id is right

@@ -196,6 +196,8 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
         return (_has_one_reading,)
     if field in MAY_HAVE_ENTITIES:  # the caller searches many values for entities at once
         return ()
+    if field == "gtin":
+        return (is_gtin,)
     convert = _CONVERSIONS.get(field)
     return () if convert is None else (lambda text: convert(text) == text,)
 
@@ -341,6 +343,31 @@ def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
             whole = _not_digits.sub("", found[1])
             return f"{whole}.{found[2]}" if found[2] else whole
     return None
+
+
+has_length_of_gtin: Final = re.compile(r"[0-9]{8}|[0-9]{12,14}").fullmatch
+_is_labelled: Final = re.compile(
+    r"(?:(?:ean|upc|gtin|jan|isbn)(?:[ _-]?(?:8|1[0-4]|[ae]))?(?![0-9a-z])[^0-9a-z]*|\(01\)\s*)?"
+    r"([0-9](?:[0-9\s\u2010-\u2015-]*[0-9])?)",
+    re.IGNORECASE,
+).fullmatch
+"""Matches a code with its name, as in `EAN-13: 4 006381 333931`, or with GS1's application identifier."""
+_between_codes: Final = re.compile(r"[\s,;|/]+").split
+
+
+def is_gtin(text: str) -> bool:
+    """Returns whether a string has the length and the check digit of a GTIN."""
+    has_length = has_length_of_gtin(text) is not None
+    return has_length and (sum(map(int, text[::-2])) + 3 * sum(map(int, text[-2::-2]))) % 10 == 0
+
+
+def gtins_in(text: str) -> list[str]:
+    """Returns the GTINs of a cell without their names, blanks and hyphens; none if any of them is wrong."""
+    for pieces in ([text], _between_codes(text)):
+        found = [_not_digits.sub("", labelled[1]) for each in pieces if (labelled := _is_labelled(each)) is not None]
+        if len(found) == len(pieces) and all(map(is_gtin, found)):
+            return list(dict.fromkeys(found))
+    return []
 
 
 _is_moment: Final = re.compile(

@@ -15,6 +15,7 @@ from pyarrow import parquet
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.errors import InvalidInput
 from socialapi.reports import NULL_WORD, UpsertReport
+from tests.bulk.catalog_feeds import with_check_digit
 from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, read
 
 Shape = Mapping[str, Any]
@@ -77,11 +78,11 @@ def warned(report: UpsertReport) -> list[str]:
 async def test_ids_that_a_spreadsheet_was_to_keep_as_text_are_the_ids(written: Any, tmp_path: Path) -> None:
     rows = [
         product('="00123"', gtin='="0012345678905"', mpn="x"),
-        product("'00124", gtin="'0012345678906", mpn="'M-1"),
+        product("'00124", gtin="'0012345678912", mpn="'M-1"),
     ]
     report, stored = await load(written(tmp_path, rows))
     assert stored.keys() == {"00123", "00124"}
-    assert [stored[each]["gtin"] for each in ("00123", "00124")] == ["0012345678905", "0012345678906"]
+    assert [stored[each]["gtin"] for each in ("00123", "00124")] == ["0012345678905", "0012345678912"]
     assert stored["00124"]["mpn"] == "M-1"
     assert warned(report) == ["gtin", "gtin", "id", "id", "mpn"]
     assert all("spreadsheet" in issue.reason for issue in report.warning_details)

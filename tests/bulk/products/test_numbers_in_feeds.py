@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NOT_TEXT
-from socialapi.bulk.products.texts import INVISIBLE, ROUNDED, TWO_COUNTS
+from socialapi.bulk.products.texts import INVISIBLE, NO_GTIN, ROUNDED, TWO_COUNTS
 from socialapi.models.products import Product
 from socialapi.reports import LOOKS_LIKE_FLOAT
 from tests.bulk.products.model_catalog import HEADER, ModelCatalog, csv_file, job_of, line, product, read
@@ -35,6 +35,7 @@ def with_numbers(**numbers: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("field", IDENTIFIERS)
 async def test_a_whole_number_of_any_type_is_the_same_identifier(field: str, number: Any) -> None:
     rows = [with_numbers(**{field: number}), Product(**{**product("a"), field: number})]
+    warnings = [("gtin", NO_GTIN)] if field == "gtin" else []
     for row in await read(rows):
         assert (row.shape[field], row.problem, [*row.warnings]) == ("1000", None, [])
 

@@ -23,6 +23,7 @@ from socialapi.bulk.products.merchant_values import (
     has_entity,
     interval_of,
     is_amount,
+    is_own,
     known_currency,
     unchanged_tests,
     understood,
@@ -103,6 +104,8 @@ class _Reading:
         cells, currencies = block.columns[column.index], None
         if field in dict(layout.constants):
             cells = ["" if _is_null_word(cell) else cell for cell in cells]
+        if field in self._values and not is_own(column.name, field) and is_own(self._names[field][0], field):
+            cells = [cell if _is_empty(value) else "" for cell, value in zip(cells, self._values[field], strict=True)]
         if _EMPTY.issuperset(map(type, cells)):
             return
         if field in PRICES and (layout.currency is not None or layout.default_currency is not None):
@@ -135,7 +138,7 @@ class _Reading:
         self._values[field] = [value if _is_empty(each) else each for each in values]
 
     def _merge(self, column: ProductColumn, values: Sequence[Any], problems: dict[int, str | None]) -> None:
-        """Adds the values of another column of a field. Only images may have several columns."""
+        """Adds the values of another column of a field. Only images may have several values."""
         field, before, names = column.field, self._values[column.field], self._names[column.field]
         for index, value in enumerate(values):
             if _is_empty(value):

@@ -29,8 +29,9 @@ from socialapi.bulk.products.merchant_values import (
     comparable,
     fields_of,
     is_currency,
+    is_own,
     known_currency,
-    preferring_own,
+    with_one_id,
 )
 from socialapi.bulk.products.price_objects import MEMBERS, is_in_small_units
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
@@ -73,7 +74,7 @@ class ProductColumn(FrozenRecord):
 
 @attrs.frozen
 class ProductLayout(FrozenRecord):
-    """The columns of a block that hold the fields of products.
+    """The columns of a block that hold the fields of products, those with the name of their field first.
 
     `currency` is the index of the column with the currency of `price`, and `currency_name` is its name. `shown` are the
     indexes of the columns in the rejects file, if it shows the original rows. `constants` are values for missing
@@ -97,7 +98,7 @@ class ProductLayout(FrozenRecord):
 
     def is_row(self, cells: Sequence[str]) -> bool:
         """Returns whether these cells are a complete product: they have an id, and a link or a price."""
-        values = {column.field: cells[column.number - 1].strip(' \t"') for column in self.columns}
+        values = {column.field: cells[column.number - 1].strip(' \t"') for column in reversed(self.columns)}
         is_usable = _is_link(values.get("link", "")) or _is_price(values.get("price", ""))
         return bool(values.get("id")) and is_usable is not None
 
@@ -257,7 +258,7 @@ class ProductColumns(FoundColumns):
             for field, positions in layout.positions(names).items():
                 for position in positions:
                     listed[position] = field
-            return preferring_own(names, listed)
+            return with_one_id(names, listed)
         given_names = [each for given in self.given.values() for each in given]
         found = fields_of(["" if positions_of(given_names, (name,)) else name for name in names])
         fields = [None if field in self.given else field for field in found]
@@ -273,7 +274,7 @@ class ProductColumns(FoundColumns):
         """Raises InvalidInput if two columns have the name of a field. Synonyms may repeat, one for each row."""
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
-            if field is None or field in (IMAGES, _CURRENCY) or comparable(name) != comparable(field):
+            if field is None or field in (IMAGES, _CURRENCY) or not is_own(name, field):
                 continue
             if field in first:
                 raise InvalidInput(f"{location}the columns {first[field] + 1} and {at + 1} are both called {field}")
@@ -290,11 +291,7 @@ class ProductColumns(FoundColumns):
         currency = next((index for index, _, field in found if field == _CURRENCY), None)
         return ProductLayout(
             positions,
-            tuple(
-                ProductColumn(index, at + 1, field, names[at])
-                for index, at, field in found
-                if field not in (None, _CURRENCY)
-            ),
+            tuple(sorted(columns, key=lambda column: not is_own(column.name, column.field))),
             currency,
             currency_name="" if currency is None else names[positions[currency]],
             key=None if key_at is None else positions.index(key_at),

@@ -132,6 +132,7 @@ FIELD_SYNONYMS: Final[Mapping[str, str]] = {
 }
 """The fields by the comparable form of their names."""
 _IMAGES: Final = "additional_image_link"
+_NUMBERING: Final = "0123456789[]"
 _OF_GOOGLE: Final = frozenset({"id", "name"})
 _CURRENCY_NAMES: Final = frozenset(map(comparable, CURRENCY_NAMES))
 _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -143,7 +144,7 @@ _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
 def field_of(name: str) -> str | None:
     """Returns the field that a column or key of this name holds."""
     found = FIELD_SYNONYMS.get(text := comparable(name))
-    if found is None and FIELD_SYNONYMS.get(text.rstrip("0123456789")) == _IMAGES:
+    if found is None and FIELD_SYNONYMS.get(text.rstrip(_NUMBERING)) == _IMAGES:
         return _IMAGES  # exports number the columns of this field
     return found
 
@@ -151,13 +152,13 @@ def field_of(name: str) -> str | None:
 def fields_of(names: Sequence[str]) -> list[str | None]:
     """Returns the field of each of these columns.
 
-    If a column has the name of the field, the result for its synonyms is None. If there are only synonyms, all of them
-    get the field, and the caller decides what to do. `sku` is the id if there is no other id.
+    All of its names get the field, and each row takes the value of its own name if it has one. Only other names of the
+    id are ignored next to it. `sku` is the id if there is no other id.
     """
     found = [field_of(name) for name in names]
     if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(comparable, names)):
         found = [None if comparable(name) in _OF_GOOGLE else field for name, field in zip(names, found, strict=True)]
-    result = preferring_own(names, found)
+    result = with_one_id(names, found)
     if "id" not in result:
         return [
             "id" if comparable(name) == ONLY_WITHOUT_ID else field for name, field in zip(names, result, strict=True)
@@ -165,11 +166,14 @@ def fields_of(names: Sequence[str]) -> list[str | None]:
     return result
 
 
-def preferring_own(names: Sequence[str], fields: Sequence[str | None]) -> list[str | None]:
-    """Returns the fields, with None for each synonym if another column has the name of the field."""
-    own = {field for name, field in zip(names, fields, strict=True) if field is not None and _is_own(name, field)}
+def with_one_id(names: Sequence[str], fields: Sequence[str | None]) -> list[str | None]:
+    """Returns the fields, without other names of the id if a column is called `id`. A row that lacks its id must not
+    replace the product that another id names.
+    """
+    has_id = any(field == "id" and is_own(name, field) for name, field in zip(names, fields, strict=True))
     return [
-        field if field not in own or _is_own(name, field) else None for name, field in zip(names, fields, strict=True)
+        None if has_id and field == "id" and not is_own(name, field) else field
+        for name, field in zip(names, fields, strict=True)
     ]
 
 
@@ -178,8 +182,10 @@ def is_currency(name: str) -> bool:
     return comparable(name) in _CURRENCY_NAMES
 
 
-def _is_own(name: str, field: str) -> bool:
-    return comparable(name) == comparable(field)
+def is_own(name: str, field: str) -> bool:
+    """Returns whether a column has the name of the field, and not a synonym."""
+    text = comparable(name)
+    return (text.rstrip(_NUMBERING) if field == _IMAGES else text) == comparable(field)
 
 
 def understood(field: str, text: str) -> str:

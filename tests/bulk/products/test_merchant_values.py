@@ -310,8 +310,8 @@ def test_a_name_is_a_field_however_it_is_written(name: str, field: str | None) -
     assert field_of(name) == field
 
 
-def test_a_columns_own_name_is_preferred_to_synonyms_and_sku_is_the_id_only_without_one() -> None:
-    assert fields_of(["id", "sku", "name", "g:title", "url"]) == ["id", None, None, "title", "link"]
+def test_another_name_of_the_id_is_ignored_next_to_it_and_sku_is_the_id_only_without_one() -> None:
+    assert fields_of(["id", "sku_id", "sku", "name", "url"]) == ["id", None, None, "title", "link"]
     assert fields_of(["SKU", "name", "x"]) == ["id", "title", None]
     assert fields_of(["ean", "upc"]) == ["gtin", "gtin"]
     assert fields_of(["id", "ID"]) == ["id", "id"]

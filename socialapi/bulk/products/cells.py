@@ -225,7 +225,7 @@ class _Reading:
             return self._of_text(index, field, cell.strip(), currency)
         if is_number(cell):
             value, problem = _of_number(field, cell)
-            if currency is not None and isinstance(value, str):
+            if problem is None and isinstance(value, str):
                 return self._of_text(index, field, value, currency)
             if field == "inventory" and isinstance(value, int) and value < 0:
                 self._warn(index, field, NOT_BELOW_ZERO)

@@ -289,6 +289,11 @@ class ProductColumns(FoundColumns):
         positions = [at for at, field in enumerate(fields) if every or field is not None or at == key_at]
         found = [(index, at, fields[at]) for index, at in enumerate(positions)]
         currency = next((index for index, _, field in found if field == _CURRENCY), None)
+        columns = [
+            ProductColumn(index, at + 1, field, names[at])
+            for index, at, field in found
+            if field not in (None, _CURRENCY)
+        ]
         return ProductLayout(
             positions,
             tuple(sorted(columns, key=lambda column: not is_own(column.name, column.field))),

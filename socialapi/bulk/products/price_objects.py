@@ -11,7 +11,13 @@ from numbers import Integral
 from typing import Any, Final
 
 from socialapi.bulk.inputs.numbers import is_missing, is_number
-from socialapi.bulk.products.merchant_values import comparable, decimals_of, has_unit, known_currency, with_currency
+from socialapi.bulk.products.merchant_values import (
+    comparable,
+    decimals_of,
+    known_currency,
+    names_currency,
+    with_currency,
+)
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "value": ("value",),
@@ -54,7 +60,7 @@ def has_currency(price: Any) -> bool:
     """Returns whether a price includes its currency."""
     if isinstance(price, Mapping):
         return any(_ROLES.get(comparable(str(name))) == "currency" for name, member in price.items() if member)
-    return isinstance(price, str) and has_unit(price) is not None
+    return isinstance(price, str) and names_currency(price)
 
 
 def is_in_small_units(name: str) -> bool:

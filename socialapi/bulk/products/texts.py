@@ -22,6 +22,7 @@ from socialapi.bulk.products.merchant_values import (
     pieces_of_images,
     plain_amount,
     understood,
+    why_not_together,
     with_currency,
     without_noise,
 )
@@ -142,7 +143,11 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
         return _count(plain, warnings)
     if field in IDENTIFIERS:
         return _identifier(field, plain, warnings)
-    return _other(field, plain if currency is None else with_currency(plain, currency), warnings)
+    if currency is not None:
+        if (problem := why_not_together(plain, currency)) is not None:
+            return TextReading(text, problem)
+        plain = with_currency(plain, currency)
+    return _other(field, plain, warnings)
 
 
 def _problem(text: str) -> str | None:

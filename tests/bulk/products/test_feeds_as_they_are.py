@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -422,7 +422,7 @@ async def test_a_constant_fills_cells_that_are_empty_and_replaces_none(written: 
         ({"id": "1"}, "id cannot be a constant"),
         ({"conditon": "new"}, "did you mean condition"),
         ({"inventory": "many"}, "the constant inventory must be a whole number"),
-        ({"currency": "Euro"}, "ISO 4217"),
+        ({"currency": "Taler"}, "ISO 4217"),
     ],
 )
 async def test_constants_that_no_product_can_have_are_refused_at_once(constants: dict[str, Any], says: str) -> None:

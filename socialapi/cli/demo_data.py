@@ -275,6 +275,11 @@ def write_product_feed(path: str | os.PathLike[str], rows: int, *, seed: int = 2
     return ExpectedCatalog(read=rows, products=feed.products, **counts)
 
 
+def _gtin(number: int) -> str:
+    digits = f"{400_000_000_000 + number}"
+    return f"{digits}{-(sum(map(int, digits[::2])) + 3 * sum(map(int, digits[1::2]))) % 10}"
+
+
 _THINGS: Final = (
     ("Ridge jacket", "Clothing > Jackets", "XS S M L XL"),
     ("Fjällräven-style trousers", "Clothing > Trousers", "36 38 40 42"),
@@ -367,7 +372,7 @@ class _Feed:
         availability = "in stock" if is_there else self._choose(("preorder", "out of stock", "available for order"))
         images = ",".join(f"{_SHOP}/i/{product_id}-{view}.jpg" for view in range(number % 10 + 1))
         optional = {
-            "gtin" if number % 3 == 0 else "brand": f"{4_000_000_000_000 + number}" if number % 3 == 0 else "Northwind",
+            "gtin" if number % 3 == 0 else "brand": _gtin(number) if number % 3 == 0 else "Northwind",
             **({"inventory": number % 90 + 1 if is_there else 0} if is_there or number % 5 == 0 else {}),
             **({"sale_price": f"{cents // 200}.00 EUR"} if number % 7 == 0 else {}),
             **({"additional_image_link": images} if number % 11 == 0 else {}),

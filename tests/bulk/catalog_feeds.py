@@ -68,10 +68,15 @@ def _product(number: int, chance: random.Random) -> Shape:
         "link": f"{address}?a=1&b=2",
         "image_link": f"{address}.jpg",
         "brand": "Northwind",
-        "gtin": f"{chance.randrange(10**12):013}",
+        "gtin": with_check_digit(f"{chance.randrange(10**12):012}"),
         "inventory": chance.randrange(1, 1_000),
         **{field: value for field, value in optional.items() if chance.random() < 0.7},
     }
+
+
+def with_check_digit(digits: str) -> str:
+    """The digits with the check digit of GS1: the weights are 3 and 1 in turn, from the right."""
+    return f"{digits}{-sum(int(digit) * (3, 1)[at % 2] for at, digit in enumerate(reversed(digits))) % 10}"
 
 
 def _units(hundredths: int) -> str:

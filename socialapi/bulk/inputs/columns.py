@@ -68,7 +68,11 @@ def refuse_models(key: str | int | None) -> None:
 
 def looks_personal(name: str) -> bool:
     """Returns whether a column name looks like personal data, which messages must not contain."""
-    return len(name) > _LONGEST_SHOWN or _may_hold_value(name)
+    return len(name) > _LONGEST_SHOWN or (_may_hold_value(name) and _is_attribute(name) is None)
+
+
+_is_attribute: Final = re.compile(r"[a-zA-Z_.:]*@(?:id|sku|currency|unit|lang|type|code|href|rel)").fullmatch
+"""Matches the name of a usual attribute in XML."""
 
 
 def _may_hold_value(name: str) -> bool:

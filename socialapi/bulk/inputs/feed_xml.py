@@ -8,9 +8,9 @@ plain lists (`products`, `product`). Each item becomes a mapping of names to str
   does not declare it, since many exporters forget to. An element in this namespace replaces a plain
   one with the same name (`g:title` replaces `title`). Other prefixes are kept (`dc:date`).
 - An element that occurs more than once becomes a list. Blank elements are skipped.
-- A nested element has a path as its name, such as `shipping.country`, and is not read as a field.
-  Inside `title`, `description`, `summary` and `content`, elements are markup, and only their text
-  is kept.
+- A nested element has a path as its name, such as `shipping.country`, and is not read as a field, unless
+  it is a part of a price. Inside `title`, `description`, `summary` and `content`, elements are
+  markup, and only their text is kept.
 - The name of an attribute follows the name of its element: `price@currency`, or `@id` for an
   attribute of the item. The text of an Atom `link` is its URL.
 - In Atom, `summary` or `content` becomes the description if the entry has no other. The plain `id`
@@ -89,6 +89,8 @@ _MANY_NAMES: Final = "there are too many different names of elements and attribu
 _ENCODING: Final = "the encoding of the file is not supported: save it as UTF-8"
 _NOT_IN_ENCODING: Final = "is not text in the encoding that the file declares (UTF-8 if it declares none)"
 _INVALID: Final = "is not well-formed XML; in text, write &amp; for & and &lt; for <"
+_JUNK: Final = "there is text after the end of the feed"
+_NOT_FIRST: Final = "is not well-formed XML: there is text before the feed, such as an error message of the shop"
 _CUT_OFF: Final = "the file ends here, before the end of the feed: writing or copying it was interrupted"
 
 _REASONS: Final[Mapping[str, str]] = {
@@ -98,7 +100,10 @@ _REASONS: Final[Mapping[str, str]] = {
     errors.XML_ERROR_UNCLOSED_CDATA_SECTION: _CUT_OFF,
     errors.XML_ERROR_TAG_MISMATCH: "the end tag does not match the open element",
     errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "an attribute occurs twice",
-    errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "there is text after the end of the feed",
+    errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: _JUNK,
+    errors.XML_ERROR_SYNTAX: _NOT_FIRST,
+    errors.XML_ERROR_MISPLACED_XML_PI: _NOT_FIRST,
+    errors.XML_ERROR_BAD_CHAR_REF: "a reference such as &#55357; is half of a character: write the character itself",
     errors.XML_ERROR_UNDEFINED_ENTITY: "an entity is not defined in XML, such as &nbsp;: write the character itself",
     errors.XML_ERROR_INCORRECT_ENCODING: "the file is not in the encoding that it declares",
     errors.XML_ERROR_UNKNOWN_ENCODING: _ENCODING,
@@ -227,6 +232,8 @@ class _Feed:
         except expat.ExpatError as error:
             index = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
             reason = _REASONS.get(errors.messages[error.code], _INVALID)
+            if reason == _JUNK and not self._line and self._root not in _STANDARD_ROOTS | _LIST_ROOTS:
+                reason = _NOT_FIRST  # `<br />`, for example, was taken for a feed
             is_here = reason == _INVALID and 0 <= index < len(self._recent)
             # In UTF-16 any byte may be half of a character.
             is_utf16 = 0 in self._begins or self._begins in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -23,6 +23,7 @@ from socialapi.bulk.products.merchant_values import (
     has_entity,
     interval_of,
     is_amount,
+    is_own,
     known_currency,
     unchanged_tests,
     understood,
@@ -32,6 +33,7 @@ from socialapi.bulk.products.rows import REQUIRED, ProductRow
 from socialapi.bulk.products.texts import (
     CATEGORY,
     CONTROLS,
+    FIRST_OF_SEVERAL,
     IDENTIFIERS,
     IMAGES,
     LEFT_OUT,
@@ -47,7 +49,6 @@ from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
 
 IS_LIST: Final = "is a list: give one value"
-FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
 """The fields for which the first of several values is sent."""
 _MAX_DEPTH: Final = 10
@@ -103,6 +104,8 @@ class _Reading:
         cells, currencies = block.columns[column.index], None
         if field in dict(layout.constants):
             cells = ["" if _is_null_word(cell) else cell for cell in cells]
+        if field in self._values and not is_own(column.name, field) and is_own(self._names[field][0], field):
+            cells = [cell if _is_empty(value) else "" for cell, value in zip(cells, self._values[field], strict=True)]
         if _EMPTY.issuperset(map(type, cells)):
             return
         if field in PRICES and (layout.currency is not None or layout.default_currency is not None):
@@ -135,7 +138,7 @@ class _Reading:
         self._values[field] = [value if _is_empty(each) else each for each in values]
 
     def _merge(self, column: ProductColumn, values: Sequence[Any], problems: dict[int, str | None]) -> None:
-        """Adds the values of another column of a field. Only images may have several columns."""
+        """Adds the values of another column of a field. Only images may have several values."""
         field, before, names = column.field, self._values[column.field], self._names[column.field]
         for index, value in enumerate(values):
             if _is_empty(value):
@@ -148,6 +151,9 @@ class _Reading:
                 continue
             if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
                 before[index] = understood(field, f"{before[index]},{value}")
+                continue
+            if field in _OF_SEVERAL:
+                self._warn(index, field, FIRST_OF_SEVERAL)
                 continue
             problems[index] = f"occurs twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
             if field == "id":  # either value may be the right id
@@ -219,7 +225,7 @@ class _Reading:
             return self._of_text(index, field, cell.strip(), currency)
         if is_number(cell):
             value, problem = _of_number(field, cell)
-            if currency is not None and isinstance(value, str):
+            if problem is None and isinstance(value, str):
                 return self._of_text(index, field, value, currency)
             if field == "inventory" and isinstance(value, int) and value < 0:
                 self._warn(index, field, NOT_BELOW_ZERO)

@@ -29,10 +29,11 @@ from socialapi.bulk.products.merchant_values import (
     comparable,
     fields_of,
     is_currency,
+    is_own,
     known_currency,
-    preferring_own,
+    with_one_id,
 )
-from socialapi.bulk.products.price_objects import is_in_small_units
+from socialapi.bulk.products.price_objects import MEMBERS, is_in_small_units
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.products.texts import IMAGES, read_text
 from socialapi.bulk.rejects import FILE_COLUMNS, HEADER
@@ -44,12 +45,17 @@ from socialapi.models.validation import Faults, broken_rules
 from socialapi.reports import RowIssue
 
 _CURRENCY: Final = "currency"
+_SPLIT: Final = frozenset({"offerId", *(f"{field}.{name}" for field in PRICES for name in MEMBERS)})
+"""Names that show that members of an object must be moved."""
 _NAMES_COMPARED: Final = 200
 _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
 Constants = Mapping[str, str | int]
 """Values for fields that are missing in a product."""
 _is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
 _SALE_HAS_NO_DATES: Final = f"the columns with the start and end of sale prices are not read, so these are valid at all times: give both in one column {SALE_DATES}, for example 2026-01-01T00:00+01:00/2026-01-31T23:59+01:00"
+_ID_IS_ATTRIBUTE: Final = (
+    'an id is read from an element id, not from an attribute: to read the attribute, give columns={{"id": "{}"}}'
+)
 _is_sale_date: Final = re.compile(
     "(?:date|on)*sale(?:price|date)*(?:start|from|end|until|to)s?(?:date|time)?"
 ).fullmatch
@@ -68,7 +74,7 @@ class ProductColumn(FrozenRecord):
 
 @attrs.frozen
 class ProductLayout(FrozenRecord):
-    """The columns of a block that hold the fields of products.
+    """The columns of a block that hold the fields of products, those with the name of their field first.
 
     `currency` is the index of the column with the currency of `price`, and `currency_name` is its name. `shown` are the
     indexes of the columns in the rejects file, if it shows the original rows. `constants` are values for missing
@@ -92,7 +98,7 @@ class ProductLayout(FrozenRecord):
 
     def is_row(self, cells: Sequence[str]) -> bool:
         """Returns whether these cells are a complete product: they have an id, and a link or a price."""
-        values = {column.field: cells[column.number - 1].strip(' \t"') for column in self.columns}
+        values = {column.field: cells[column.number - 1].strip(' \t"') for column in reversed(self.columns)}
         is_usable = _is_link(values.get("link", "")) or _is_price(values.get("price", ""))
         return bool(values.get("id")) and is_usable is not None
 
@@ -161,11 +167,13 @@ class ProductColumns(FoundColumns):
         return cls(given, form, constants=found, key=key)
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns objects of Google's Merchant API with their attributes as members."""
+        """Returns objects of Google's Merchant API with their attributes as members, and prices that XML splits into
+        several elements as objects.
+        """
         # The test for the abstract class is slow.
-        if not any("offerId" in item for item in objects if item.__class__ is dict or isinstance(item, Mapping)):
+        if all(_SPLIT.isdisjoint(item) for item in objects if item.__class__ is dict or isinstance(item, Mapping)):
             return objects
-        return [_with_attributes(item) if isinstance(item, Mapping) else item for item in objects]
+        return [_whole(item) if isinstance(item, Mapping) else item for item in objects]
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """Returns the layout of a table. Raises InvalidInput if a required or given column is missing."""
@@ -238,6 +246,10 @@ class ProductColumns(FoundColumns):
         if "sale_price" in fields and SALE_DATES not in (*fields, *self.constants) and any(dates):
             remark = RowIssue(0, "", _SALE_HAS_NO_DATES)
             self.remarks += [] if remark in self.remarks else [remark]
+        attributes = [name for name in names if name[:1] == "@"]
+        if attributes and "id" not in fields and "id" in (found := fields_of([name[1:] for name in attributes])):
+            remark = RowIssue(0, "", _ID_IS_ATTRIBUTE.format(attributes[found.index("id")]))
+            self.remarks += [] if remark in self.remarks else [remark]
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:
@@ -246,7 +258,7 @@ class ProductColumns(FoundColumns):
             for field, positions in layout.positions(names).items():
                 for position in positions:
                     listed[position] = field
-            return preferring_own(names, listed)
+            return with_one_id(names, listed)
         given_names = [each for given in self.given.values() for each in given]
         found = fields_of(["" if positions_of(given_names, (name,)) else name for name in names])
         fields = [None if field in self.given else field for field in found]
@@ -262,7 +274,7 @@ class ProductColumns(FoundColumns):
         """Raises InvalidInput if two columns have the name of a field. Synonyms may repeat, one for each row."""
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
-            if field is None or field in (IMAGES, _CURRENCY) or comparable(name) != comparable(field):
+            if field is None or field in (IMAGES, _CURRENCY) or not is_own(name, field):
                 continue
             if field in first:
                 raise InvalidInput(f"{location}the columns {first[field] + 1} and {at + 1} are both called {field}")
@@ -277,13 +289,14 @@ class ProductColumns(FoundColumns):
         positions = [at for at, field in enumerate(fields) if every or field is not None or at == key_at]
         found = [(index, at, fields[at]) for index, at in enumerate(positions)]
         currency = next((index for index, _, field in found if field == _CURRENCY), None)
+        columns = [
+            ProductColumn(index, at + 1, field, names[at])
+            for index, at, field in found
+            if field not in (None, _CURRENCY)
+        ]
         return ProductLayout(
             positions,
-            tuple(
-                ProductColumn(index, at + 1, field, names[at])
-                for index, at, field in found
-                if field not in (None, _CURRENCY)
-            ),
+            tuple(sorted(columns, key=lambda column: not is_own(column.name, column.field))),
             currency,
             currency_name="" if currency is None else names[positions[currency]],
             key=None if key_at is None else positions.index(key_at),
@@ -300,9 +313,14 @@ def _no_field(field: str, form: str) -> InvalidInput:
     )
 
 
-def _with_attributes(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    attributes = item.get("productAttributes", item.get("attributes"))
-    return {**item, **attributes} if isinstance(attributes, Mapping) else item
+def _whole(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    attributes = item.get("productAttributes", item.get("attributes")) if "offerId" in item else None
+    whole = {**item, **attributes} if isinstance(attributes, Mapping) else dict(item)
+    for field in PRICES - whole.keys():
+        members = [name for name in whole if isinstance(name, str) and name.startswith(f"{field}.")]
+        if members:  # `price.amount@currency` is the currency, too
+            whole[field] = {re.split("[.@]", name)[-1]: whole.pop(name) for name in members}
+    return whole
 
 
 def _constant(field: str, value: str | int) -> str | int:

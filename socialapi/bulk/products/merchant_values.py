@@ -2,8 +2,8 @@
 
 Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or is the only possible reading. An
 unknown value stays unchanged, so that the rules of `Product` reject it with their reason. A valid value is changed only
-if it is clearly an error: HTML entities in names and URLs, image URLs that are repeated, separated by `;` or `|`, or
-next to a placeholder, floating-point noise after the cents of a price, and `1.299 JPY`.
+if it is clearly an error: HTML entities in names, prices and URLs, image URLs that are repeated, separated by `;` or
+`|`, or next to a placeholder, floating-point noise after the cents of a price, and `1.299 JPY`.
 
 These conversions are missing on purpose, because they would be guesses:
 
@@ -66,7 +66,7 @@ CONTENT_LANGUAGE: Final = "contentlanguage"
 """A key of objects from Google's merchant APIs. In these objects, `offerId` is the id of the product, and `id` and
 `name` are resource names of the API.
 """
-CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency")
+CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency", "price.currency")
 """The names of a column with the currency of prices that are plain numbers."""
 
 OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
@@ -92,17 +92,28 @@ def _codes(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SIGNS: Final = "€ EUR ₹ INR ₺ TRY ₴ UAH ₽ RUB ₪ ILS ₫ VND ₸ KZT ₾ GEL ₼ AZN zł PLN Kč CZK R$ BRL US$ USD"
+_SIGNS: Final = (
+    "€ EUR Euro EUR EURO EUR euro EUR ₹ INR ₺ TRY ₴ UAH ₽ RUB ₪ ILS ₫ VND ₸ KZT ₾ GEL ₼ AZN ₱ PHP ₦ NGN ฿ THB "
+    "zł PLN Kč CZK Ft HUF TL TRY Rp IDR Rp. IDR RM MYR R ZAR KSh KES S/ PEN S/. PEN R$ BRL "
+    "US$ USD A$ AUD AU$ AUD CA$ CAD HK$ HKD MX$ MXN NT$ TWD NZ$ NZD RD$ DOP S$ SGD"
+)
 SIGNS: Final[Mapping[str, str]] = dict(zip(_SIGNS.split()[::2], _SIGNS.split()[1::2], strict=True))
-"""Currency signs that belong to one currency only."""
+"""Currency signs that belong to one currency only, and the word Euro."""
 SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "$": _codes("USD CAD AUD NZD SGD HKD TWD BSD BBD BMD BZD FJD JMD TTD MXN ARS CLP COP UYU DOP"),
     "£": _codes("GBP EGP GIP FKP SHP LBP SYP SDG SSP"),
     "¥": _codes("JPY CNY"),
+    "₩": _codes("KRW KPW"),
     **dict.fromkeys(("Rs", "Rs."), _codes("INR PKR LKR NPR MUR SCR")),
+    "C$": _codes("CAD NIO"),
+    **dict.fromkeys(("lei", "Lei"), _codes("RON MDL")),
+    **dict.fromkeys(("Fr.", "SFr."), _codes("CHF XAF XOF XPF")),
+    **dict.fromkeys(("kr", "kr.", "Kr", "Kr."), _codes("SEK NOK DKK ISK")),
 }
 """Signs that several currencies share, and the codes that may appear on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
+_WRITTEN_WITHOUT: Final = WITHOUT_DECIMALS | _codes("COP IDR IRR LAK LBP UZS")
+"""Adds currencies whose unit is worth less than 0.0003 USD, so that `10.000` is never a price of ten units."""
 PRICES: Final = frozenset({"price", "sale_price"})
 SALE_DATES: Final = "sale_price_effective_date"
 PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{number}" for number in range(5)))
@@ -116,6 +127,13 @@ TWO_READINGS: Final = (
     "has three digits after its only separator, which may be thousands or decimals: write 1299.00 or 1.30"
 )
 SHARED_SIGN: Final = "has a sign that several currencies share: write the ISO 4217 code, for example 9.99 USD"
+NO_CURRENCY: Final = (
+    'has no currency: write 9.99 EUR, or give the currency of all prices without one, constants={"currency": "EUR"}'
+)
+OTHER_CURRENCY: Final = (
+    "has a currency that contradicts the one given for it, in a column or for all: correct one of them"
+)
+NO_SUCH_CURRENCY: Final = "has no currency, and the column for it has no ISO 4217 code, such as USD"
 TOO_PRECISE: Final = "has more decimals than its currency: round it, for example to 9.99 USD"
 
 _not_in_names: Final = re.compile(f"{MOJIBAKE_MARK}|[\\s_*=\"'\\-{ZERO_WIDTH}]+")
@@ -133,6 +151,7 @@ FIELD_SYNONYMS: Final[Mapping[str, str]] = {
 }
 """The fields by the comparable form of their names."""
 _IMAGES: Final = "additional_image_link"
+_NUMBERING: Final = "0123456789[]"
 _OF_GOOGLE: Final = frozenset({"id", "name"})
 _CURRENCY_NAMES: Final = frozenset(map(comparable, CURRENCY_NAMES))
 _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -144,7 +163,7 @@ _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
 def field_of(name: str) -> str | None:
     """Returns the field that a column or key of this name holds."""
     found = FIELD_SYNONYMS.get(text := comparable(name))
-    if found is None and FIELD_SYNONYMS.get(text.rstrip("0123456789")) == _IMAGES:
+    if found is None and FIELD_SYNONYMS.get(text.rstrip(_NUMBERING)) == _IMAGES:
         return _IMAGES  # exports number the columns of this field
     return found
 
@@ -152,13 +171,13 @@ def field_of(name: str) -> str | None:
 def fields_of(names: Sequence[str]) -> list[str | None]:
     """Returns the field of each of these columns.
 
-    If a column has the name of the field, the result for its synonyms is None. If there are only synonyms, all of them
-    get the field, and the caller decides what to do. `sku` is the id if there is no other id.
+    All of its names get the field, and each row takes the value of its own name if it has one. Only other names of the
+    id are ignored next to it. `sku` is the id if there is no other id.
     """
     found = [field_of(name) for name in names]
     if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(comparable, names)):
         found = [None if comparable(name) in _OF_GOOGLE else field for name, field in zip(names, found, strict=True)]
-    result = preferring_own(names, found)
+    result = with_one_id(names, found)
     if "id" not in result:
         return [
             "id" if comparable(name) == ONLY_WITHOUT_ID else field for name, field in zip(names, result, strict=True)
@@ -166,11 +185,14 @@ def fields_of(names: Sequence[str]) -> list[str | None]:
     return result
 
 
-def preferring_own(names: Sequence[str], fields: Sequence[str | None]) -> list[str | None]:
-    """Returns the fields, with None for each synonym if another column has the name of the field."""
-    own = {field for name, field in zip(names, fields, strict=True) if field is not None and _is_own(name, field)}
+def with_one_id(names: Sequence[str], fields: Sequence[str | None]) -> list[str | None]:
+    """Returns the fields, without other names of the id if a column is called `id`. A row that lacks its id must not
+    replace the product that another id names.
+    """
+    has_id = any(field == "id" and is_own(name, field) for name, field in zip(names, fields, strict=True))
     return [
-        field if field not in own or _is_own(name, field) else None for name, field in zip(names, fields, strict=True)
+        None if has_id and field == "id" and not is_own(name, field) else field
+        for name, field in zip(names, fields, strict=True)
     ]
 
 
@@ -179,8 +201,10 @@ def is_currency(name: str) -> bool:
     return comparable(name) in _CURRENCY_NAMES
 
 
-def _is_own(name: str, field: str) -> bool:
-    return comparable(name) == comparable(field)
+def is_own(name: str, field: str) -> bool:
+    """Returns whether a column has the name of the field, and not a synonym."""
+    text = comparable(name)
+    return (text.rstrip(_NUMBERING) if field == _IMAGES else text) == comparable(field)
 
 
 def understood(field: str, text: str) -> str:
@@ -197,6 +221,8 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
         return (_has_one_reading,)
     if field in MAY_HAVE_ENTITIES:  # the caller searches many values for entities at once
         return ()
+    if field == "gtin":
+        return (is_gtin,)
     convert = _CONVERSIONS.get(field)
     return () if convert is None else (lambda text: convert(text) == text,)
 
@@ -207,6 +233,21 @@ def with_currency(price: str, currency: str) -> str:
     if code is None or own.endswith(f" {code}"):
         return own
     return understood("price", f"{price.strip()} {code}")
+
+
+def names_currency(price: str) -> bool:
+    """Returns whether a price may name its currency. A sign that several currencies share does not."""
+    return _has_unit(_without_shared_signs("", price)) is not None
+
+
+def why_not_together(price: str, currency: str) -> str | None:
+    """Returns why a price cannot be read with the currency next to it, or None."""
+    parts, code = _parts_of_price(price), known_currency(currency)
+    units = [] if parts is None else _units(parts)
+    if code is not None:
+        return None if _agree(units, code) else OTHER_CURRENCY
+    is_needed = parts is not None and not units and bool(currency.strip()) and not is_null_word(currency.strip())
+    return NO_SUCH_CURRENCY if is_needed else None
 
 
 def known_currency(text: str) -> str | None:
@@ -221,14 +262,16 @@ def decimals_of(code: str) -> int:
 
 
 def ambiguity(field: str, text: str) -> str | None:
-    """Returns why a price is ambiguous, or None."""
+    """Returns why a price is ambiguous or has no currency, or None."""
     if field not in PRICES or _has_one_reading(text) is not None or (parts := _parts_of_price(text)) is None:
         return None
-    before, number, after = parts.groups()
-    code = _code_of(before, after)
-    if not {before, after}.isdisjoint(SHARED_SIGNS) and code is None:
+    units, number = _units(parts), parts["number"]
+    if not units:
+        return NO_CURRENCY
+    code = _code_of(units)
+    if not SHARED_SIGNS.keys().isdisjoint(units) and code is None:
         return SHARED_SIGN
-    is_clear = code in WITHOUT_DECIMALS or (code in THREE_DECIMALS and "." in number)
+    is_clear = code in _WRITTEN_WITHOUT or (code in THREE_DECIMALS and "." in number)
     return None if is_clear or is_undecided(number) is None else TWO_READINGS
 
 
@@ -244,9 +287,11 @@ def _value_of(field: str) -> Callable[[str], str]:
 _keeps_price_rule: Final = re.compile(get_args(Price)[1].expression).fullmatch
 _keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
 _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
-_no_cents: Final = re.compile(r"(?<=[0-9])(?:([.,])[-\u2013\u2014]{1,2}|/[-\u2013\u2014])(?![0-9])")
-"""Finds the signs that merchants write in place of zero cents: `12,-`, `1,299/-`."""
-_is_price: Final = re.compile(rf"({_UNIT})? ?([0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})?").fullmatch
+_no_cents: Final = re.compile(r"(?<=[0-9])(?:([.,])[-\u2013\u2014]{1,2}|[/:][-\u2013\u2014])(?![0-9])")
+"""Finds the signs that merchants write in place of zero cents: `12,-`, `1,299/-`, `99:-`."""
+_is_price: Final = re.compile(
+    rf"({_UNIT})? ?({_UNIT})? ?(?P<number>(?:(?<![^\W\d_])[.,])?[0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})? ?({_UNIT})?"
+).fullmatch
 is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
 _EXACT_AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{2}00+))?"
 _AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?"
@@ -266,8 +311,9 @@ _GROUPED: Final = tuple(
         r"([1-9][0-9]{0,2}(?:['\u2019][0-9]{3})+)(?:[.,]([0-9]+))?",
     )
 )
-has_unit: Final = re.compile(r"[^0-9.,'\u2019\s/\-\u2013\u2014]").search
+_has_unit: Final = re.compile(r"[^0-9.,:'\u2019\s/\-\u2013\u2014]").search
 """Finds a character in a price that is not a digit, separator or blank, and may be part of a currency."""
+_without_shared_signs: Final = re.compile("|".join(map(re.escape, sorted(SHARED_SIGNS, key=len, reverse=True)))).sub
 _not_digits: Final = re.compile(r"[^0-9]")
 
 
@@ -295,11 +341,10 @@ def without_noise(price: str) -> str | None:
 def _plain_price(text: str) -> str:
     if (parts := _parts_of_price(text)) is None:
         return text
-    before, number, after = parts.groups()
-    code = _code_of(before, after)
-    if _keeps_price_rule(text) is not None and (code not in WITHOUT_DECIMALS or is_undecided(number) is None):
+    code, number = _code_of(_units(parts)), parts["number"]
+    if _keeps_price_rule(text) is not None and (code not in _WRITTEN_WITHOUT or is_undecided(number) is None):
         return text
-    amount = None if code is None else plain_amount(number, has_decimals=code not in WITHOUT_DECIMALS)
+    amount = None if code is None else plain_amount(number, has_decimals=code not in _WRITTEN_WITHOUT)
     return text if amount is None else f"{amount} {code}"
 
 
@@ -310,8 +355,8 @@ def interval_of(given: Mapping[Any, Any]) -> str | None:
 
 
 def _parts_of_price(text: str) -> re.Match[str] | None:
-    """Matches the number of a price, and the strings before and after it. Returns None for other strings."""
-    return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(text)))
+    """Matches the number of a price, and up to two units on either side. Returns None for other strings."""
+    return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(_without_entities(text))))
 
 
 def even_blanks(text: str) -> str:
@@ -319,20 +364,27 @@ def even_blanks(text: str) -> str:
     return " ".join(text.split())
 
 
-def _code_of(before: str | None, after: str | None) -> str | None:
-    """Returns the currency on either side of a number; None if the two contradict each other."""
-    units = [unit for unit in (before, after) if unit is not None]
+def _units(parts: re.Match[str]) -> list[str]:
+    return [unit for unit in parts.group(1, 2, 4, 5) if unit is not None]
+
+
+def _code_of(units: Sequence[str]) -> str | None:
+    """Returns the currency of the units of a price; None if they contradict each other."""
     codes = {SIGNS.get(unit, unit.upper()) for unit in units if unit not in SHARED_SIGNS}
     code = next(iter(codes), None)
-    if len(codes) != 1 or code not in CURRENCIES:
-        return None
-    return code if all(code in SHARED_SIGNS.get(unit, CURRENCIES) for unit in units) else None
+    return code if len(codes) == 1 and code in CURRENCIES and _agree(units, code) else None
+
+
+def _agree(units: Sequence[str], code: str) -> bool:
+    return all(code in SHARED_SIGNS.get(unit, (known_currency(unit),)) for unit in units)
 
 
 def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
     """Returns a number with a decimal point and without group separators; None if it is ambiguous or not a number."""
     if number.isdecimal():
         return number
+    if number[:1] in (".", ","):
+        number = f"0{number}"
     if is_undecided(number) is not None:
         return None if has_decimals else _not_digits.sub("", number)
     if (found := _has_decimals(number)) is not None:
@@ -342,6 +394,31 @@ def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
             whole = _not_digits.sub("", found[1])
             return f"{whole}.{found[2]}" if found[2] else whole
     return None
+
+
+has_length_of_gtin: Final = re.compile(r"[0-9]{8}|[0-9]{12,14}").fullmatch
+_is_labelled: Final = re.compile(
+    r"(?:(?:ean|upc|gtin|jan|isbn)(?:[ _-]?(?:8|1[0-4]|[ae]))?(?![0-9a-z])[^0-9a-z]*|\(01\)\s*)?"
+    r"([0-9](?:[0-9\s\u2010-\u2015-]*[0-9])?)",
+    re.IGNORECASE,
+).fullmatch
+"""Matches a code with its name, as in `EAN-13: 4 006381 333931`, or with GS1's application identifier."""
+_between_codes: Final = re.compile(r"[\s,;|/]+").split
+
+
+def is_gtin(text: str) -> bool:
+    """Returns whether a string has the length and the check digit of a GTIN."""
+    has_length = has_length_of_gtin(text) is not None
+    return has_length and (sum(map(int, text[::-2])) + 3 * sum(map(int, text[-2::-2]))) % 10 == 0
+
+
+def gtins_in(text: str) -> list[str]:
+    """Returns the GTINs of a cell without their names, blanks and hyphens; none if any of them is wrong."""
+    for pieces in ([text], _between_codes(text)):
+        found = [_not_digits.sub("", labelled[1]) for each in pieces if (labelled := _is_labelled(each)) is not None]
+        if len(found) == len(pieces) and all(map(is_gtin, found)):
+            return list(dict.fromkeys(found))
+    return []
 
 
 _is_moment: Final = re.compile(

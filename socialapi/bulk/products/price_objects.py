@@ -11,7 +11,13 @@ from numbers import Integral
 from typing import Any, Final
 
 from socialapi.bulk.inputs.numbers import is_missing, is_number
-from socialapi.bulk.products.merchant_values import comparable, decimals_of, has_unit, known_currency, with_currency
+from socialapi.bulk.products.merchant_values import (
+    comparable,
+    decimals_of,
+    known_currency,
+    names_currency,
+    with_currency,
+)
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "value": ("value",),
@@ -26,6 +32,8 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("type", "object", "__typename", "id", "product", "created", "billing_scheme", "tax_behavior", "formatted"),
 }
 """The names of the known members for each role. Members under the empty role do not affect the amount."""
+MEMBERS: Final = tuple(name for role, names in _NAMES.items() if role for name in names)
+"""The names of all members that affect the amount."""
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
 """The roles of members whose unit is certain."""
@@ -52,7 +60,7 @@ def has_currency(price: Any) -> bool:
     """Returns whether a price includes its currency."""
     if isinstance(price, Mapping):
         return any(_ROLES.get(comparable(str(name))) == "currency" for name, member in price.items() if member)
-    return isinstance(price, str) and has_unit(price) is not None
+    return isinstance(price, str) and names_currency(price)
 
 
 def is_in_small_units(name: str) -> bool:

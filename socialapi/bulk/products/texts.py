@@ -15,10 +15,14 @@ from socialapi.bulk.products.merchant_values import (
     TOO_PRECISE,
     ambiguity,
     even_blanks,
+    gtins_in,
+    has_length_of_gtin,
+    is_gtin,
     is_undecided,
     pieces_of_images,
     plain_amount,
     understood,
+    why_not_together,
     with_currency,
     without_noise,
 )
@@ -45,6 +49,15 @@ WITHOUT_MARKS: Final = (
     "quotation marks and invisible characters) are removed"
 )
 WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are removed"
+NO_GTIN: Final = (
+    "is not a GTIN, and is sent as it is: a GTIN is 8, 12, 13 or 14 digits, with the zeros at the front that a "
+    "spreadsheet removes"
+)
+WRONG_CHECK_DIGIT: Final = (
+    "is not a GTIN, and is sent as it is: its check digit, the last one, does not match the others"
+)
+FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
+WITHOUT_LABEL: Final = f"{CLEANED}: the name, blanks and hyphens of a GTIN are removed"
 WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is removed"
 NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
 NO_CODE: Final = "is a placeholder: the product has no such code"
@@ -130,7 +143,11 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
         return _count(plain, warnings)
     if field in IDENTIFIERS:
         return _identifier(field, plain, warnings)
-    return _other(field, plain if currency is None else with_currency(plain, currency), warnings)
+    if currency is not None:
+        if (problem := why_not_together(plain, currency)) is not None:
+            return TextReading(text, problem)
+        plain = with_currency(plain, currency)
+    return _other(field, plain, warnings)
 
 
 def _problem(text: str) -> str | None:
@@ -179,8 +196,16 @@ def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
         return TextReading(text, ROUNDED)
     if has_invisible(text) is not None:
         return TextReading(text, INVISIBLE)
-    if field == "gtin" and (whole := _has_point(text)) is not None:
-        return TextReading(whole[1], None, (*warnings, WITHOUT_POINT))
+    if field == "gtin":
+        if (whole := _has_point(text)) is not None:
+            text = whole[1]
+            warnings.append(WITHOUT_POINT)
+        codes = gtins_in(text) or [text]
+        if codes[0] != text:
+            warnings.append(FIRST_OF_SEVERAL if len(codes) > 1 else WITHOUT_LABEL)
+        elif not is_gtin(text):
+            warnings.append(WRONG_CHECK_DIGIT if has_length_of_gtin(text) is not None else NO_GTIN)
+        return TextReading(codes[0], None, tuple(warnings))
     if is_float:
         warnings.append(LOOKS_LIKE_FLOAT)
     return TextReading(text, None, tuple(warnings))

@@ -319,7 +319,14 @@ def test_declarations_and_references_to_other_files_are_refused(content: str) ->
             "<urlset><url><loc>https://shop.example</loc></url></urlset>",
             "this is XML, but not a product feed: expected are RSS (",
         ),
-        ("id,title\n1,Mug\n", "line 1, column 1: is not well-formed XML"),
+        ("id,title\n1,Mug\n", "line 1, column 1: is not well-formed XML: there is text before the feed"),
+        ("Notice: x\n" + rss(""), "line 1, column 1: is not well-formed XML: there is text before the feed"),
+        ("<br />\n<b>Notice</b>: x\n" + rss(""), "line 2, column 1: is not well-formed XML: there is text before"),
+        (
+            '<!-- x --><?xml version="1.0"?><rss/>',
+            "line 1, column 11: is not well-formed XML: there is text before the feed",
+        ),
+        (rss("<title>&#55357;&#56832;</title>"), "line 1, column 68: a reference such as &#55357; is half of a"),
         ("", "the file is empty"),
     ],
 )

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -15,6 +15,7 @@ from pyarrow import parquet
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.errors import InvalidInput
 from socialapi.reports import NULL_WORD, UpsertReport
+from tests.bulk.catalog_feeds import with_check_digit
 from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, read
 
 Shape = Mapping[str, Any]
@@ -77,11 +78,11 @@ def warned(report: UpsertReport) -> list[str]:
 async def test_ids_that_a_spreadsheet_was_to_keep_as_text_are_the_ids(written: Any, tmp_path: Path) -> None:
     rows = [
         product('="00123"', gtin='="0012345678905"', mpn="x"),
-        product("'00124", gtin="'0012345678906", mpn="'M-1"),
+        product("'00124", gtin="'0012345678912", mpn="'M-1"),
     ]
     report, stored = await load(written(tmp_path, rows))
     assert stored.keys() == {"00123", "00124"}
-    assert [stored[each]["gtin"] for each in ("00123", "00124")] == ["0012345678905", "0012345678906"]
+    assert [stored[each]["gtin"] for each in ("00123", "00124")] == ["0012345678905", "0012345678912"]
     assert stored["00124"]["mpn"] == "M-1"
     assert warned(report) == ["gtin", "gtin", "id", "id", "mpn"]
     assert all("spreadsheet" in issue.reason for issue in report.warning_details)
@@ -421,7 +422,7 @@ async def test_a_constant_fills_cells_that_are_empty_and_replaces_none(written: 
         ({"id": "1"}, "id cannot be a constant"),
         ({"conditon": "new"}, "did you mean condition"),
         ({"inventory": "many"}, "the constant inventory must be a whole number"),
-        ({"currency": "Euro"}, "ISO 4217"),
+        ({"currency": "Taler"}, "ISO 4217"),
     ],
 )
 async def test_constants_that_no_product_can_have_are_refused_at_once(constants: dict[str, Any], says: str) -> None:
@@ -436,6 +437,114 @@ async def test_a_journal_is_continued_only_with_the_same_constants(tmp_path: Pat
     assert report.accepted == 1
     with pytest.raises(InvalidInput, match="constants"):
         await load(file, constants={"condition": "used"}, journal=journal)
+
+
+@EVERY_FORMAT
+async def test_gtins_are_cleaned_where_that_is_certain_and_wrong_ones_are_sent_with_a_warning(
+    written: Any, tmp_path: Path
+) -> None:
+    codes = [with_check_digit(digits) for digits in ("9638507", "01234567890", "400638133393", "1400638133393")]
+    ean, isbn = codes[2], with_check_digit("978316148410")
+    wrong = [ean[:-1] + str((int(ean[-1]) + 1) % 10), "9" * 13, f"{ean}0000", codes[1][1:], f"EAN {ean[:-1]}", "L-1"]
+    cleaned = {
+        f"EAN: {ean}": ean,
+        f"ean13 {ean}": ean,
+        f"GTIN-14: {codes[3]}": codes[3],
+        f"UPC-A {codes[1]}": codes[1],
+        f"{ean[0]} {ean[1:7]} {ean[7:]}": ean,
+        f"{ean[:7]}-{ean[7:]}": ean,
+        f"ISBN 978-3-16-148410-{isbn[-1]}": isbn,
+        f"{ean}, {isbn}": ean,
+        f"{isbn} {ean}": isbn,
+        f"{ean};{ean}": ean,
+    }
+    expected = dict.fromkeys(codes) | dict.fromkeys(wrong) | cleaned
+    rows = [product(str(at), gtin=code) for at, code in enumerate(expected)]
+    report, stored = await load(written(tmp_path, rows))
+    assert [stored[row["id"]]["gtin"] for row in rows] == [sent or code for code, sent in expected.items()]
+    assert [issue.row for issue in report.warning_details] == list(range(len(codes) + 1, len(rows) + 1))
+    assert {issue.field for issue in report.warning_details} == {"gtin"}
+    reasons = [issue.reason for issue in report.warning_details]
+    assert ["check digit" in reason for reason in reasons[: len(wrong)]] == [True, True, *([False] * 4)]
+    assert all("is sent as it is" in reason for reason in reasons[: len(wrong)])
+    findings = [each.text for each in (await lint_products(written(tmp_path, rows))).findings]
+    assert any(text.startswith("gtin: 2 values") and "check digit" in text for text in findings)
+    assert any(text.startswith("gtin: 4 values") and "8, 12, 13 or 14" in text for text in findings)
+
+
+async def test_a_gtin_that_is_a_number_is_looked_at_too() -> None:
+    ean = int(with_check_digit("400638133393"))
+    report, stored = await load([product("a", gtin=ean), product("b", gtin=ean + 1), product("c", gtin=0)])
+    assert [each.get("gtin") for each in stored.values()] == [str(ean), str(ean + 1), None]
+    assert [(issue.row, issue.field) for issue in report.warning_details] == [(2, "gtin"), (3, "gtin")]
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("names", [("gtin", "ean", "upc"), ("upc", "ean", "gtin")])
+async def test_each_row_takes_the_code_that_it_has(written: Any, names: Sequence[str], tmp_path: Path) -> None:
+    one, two, three = (with_check_digit(f"40063813339{digit}") for digit in range(3))
+    codes = [{"gtin": one, "ean": two}, {"ean": two}, {"upc": three}, {"gtin": "N/A", "ean": two, "upc": two}]
+    rows = [product(str(at)) | {name: code.get(name, "") for name in names} for at, code in enumerate(codes)]
+    report, stored = await load(written(tmp_path, rows))
+    assert [each["gtin"] for each in stored.values()] == [one, two, three, two]
+    assert [(issue.row, issue.reason) for issue in report.warning_details] == [(4, NULL_WORD)]
+    assert report.ignored_columns == ()
+
+
+@EVERY_FORMAT
+async def test_a_price_without_its_currency_or_against_it_is_refused_with_what_to_do(
+    written: Any, tmp_path: Path
+) -> None:
+    prices = {"9.99 EUR": "USD", "$9.99": "EUR", "9.99": "Taler", "9,99": "null", "9.98": "", "99:-": "Euro"}
+    rows = [product(price, price=price, currency=currency) for price, currency in prices.items()]
+    report, stored = await load(written(tmp_path, rows))
+    assert {key: each["price"] for key, each in stored.items()} == {"99:-": "99.00 EUR"}
+    _, stored = await load(written(tmp_path, [product("a", price="$9.99")]), constants={"currency": "USD"})
+    assert stored["a"]["price"] == "9.99 USD"
+    reasons = [each.reason for each in report.rejects]
+    parts = ["contradicts", "contradicts", "no ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
+    assert [part in reason for part, reason in zip(parts, reasons, strict=True)] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        "<g:value>9.99</g:value><g:currency>USD</g:currency>",
+        "<amount currency='USD'>9.99</amount>",
+        "<g:amountMicros>9990000</g:amountMicros><g:currencyCode>USD</g:currencyCode>",
+    ],
+)
+async def test_a_price_of_several_elements_is_read_as_the_object_it_is_in_json(members: str, tmp_path: Path) -> None:
+    path = as_xml(tmp_path, [product("a", price="PRICE"), product("b", price="20.00 USD", sale_price="PRICE")])
+    path.write_text(path.read_text("utf-8").replace("PRICE", members), "utf-8")
+    report, stored = await load(path)
+    assert (report.rejected, report.warnings, report.ignored_columns) == (0, 0, ())
+    assert (stored["a"]["price"], stored["b"]["sale_price"]) == ("9.99 USD", "9.99 USD")
+    path.write_text(path.read_text("utf-8").replace(members, "9.99<currency>USD</currency>", 1), "utf-8")
+    assert (await load(path))[1]["a"]["price"] == "9.99 USD"
+
+
+async def test_ids_in_attributes_are_read_where_that_is_asked_for_and_else_the_warning_says_how(tmp_path: Path) -> None:
+    text = as_xml(tmp_path, [product("X1", id=None)]).read_text("utf-8").replace("<item>", "<item id='X1'>")
+    path = tmp_path / "feed.xml"
+    path.write_text(text.replace("<g:id>None</g:id>", ""), "utf-8")
+    report, _ = await load(path)
+    assert (report.rejected, report.ignored_columns) == (1, ("@id",))
+    assert 'columns={"id": "@id"}' in report.warning_details[0].reason
+    report, stored = await load(path, columns={"id": "@id"})
+    assert (report.warnings, [*stored]) == (0, ["X1"])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("additional_image_link_1", "additional_image_link_2"), ("additional_image_link", "additional_image_link[1]")],
+)
+async def test_numbered_columns_of_images_and_the_id_of_tiktok_are_read(names: Sequence[str], tmp_path: Path) -> None:
+    images = ["https://a.example/1.jpg", "https://a.example/2.jpg"]
+    row = {"sku_id" if name == "id" else name: value for name, value in product("a").items()}
+    report, stored = await load(as_csv(tmp_path, [row | dict(zip(names, images, strict=True))]))
+    assert stored == {"a": product("a", additional_image_link=",".join(images))}
+    assert report.ignored_columns == ()
 
 
 @EVERY_FORMAT

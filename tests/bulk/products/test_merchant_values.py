@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from socialapi.bulk.products.merchant_values import (
     CURRENCY_NAMES,
     FIELD_SYNONYMS,
+    NO_CURRENCY,
     ONLY_WITHOUT_ID,
     OTHER_NAMES,
     OTHER_VALUES,
@@ -183,7 +184,7 @@ def test_a_sale_window_is_two_times_with_a_slash_between_them(text: str, expecte
     ("expected", "written"),
     [
         ("9.99 USD", "9.99 USD|USD 9.99|9.99USD|USD9.99|9.99 usd|9,99 USD|US$9.99|$9.99 USD|US$ 9.99 USD| 9.99  USD "),
-        ("9.99 EUR", "€ 9,99|€9.99|9,99 €|9,99 EUR|EUR 9,99|€9,99 EUR|9.99\u00a0EUR"),
+        ("9.99 EUR", "€ 9,99|€9.99|9,99 €|9,99 EUR|EUR 9,99|€9,99 EUR|9.99\u00a0EUR|&euro;9,99|9,99&nbsp;&#8364;"),
         ("1299.00 EUR", "1.299,00 EUR|1,299.00 EUR|1 299,00 EUR|1\u00a0299,00 €|1\u202f299.00 EUR|1'299.00 EUR|1\u2019299,00 EUR"),
         ("1299 EUR", "1 299 EUR|1'299 EUR|EUR 1299"),
         ("1234567.89 INR", "12,34,567.89 INR|1,234,567.89 INR|₹ 1.234.567,89"),
@@ -196,7 +197,16 @@ def test_a_sale_window_is_two_times_with_a_slash_between_them(text: str, expecte
         ("1299.500 KWD", "1299,500 KWD|1,299.500 KWD|1 299,500 KWD"),
         ("99999.99 BRL", "R$ 99999,99|R$ 99.999,99"),
         ("120.00 PLN", "120,00 zł"),
-        ("9.00 GBP", "£9.00 GBP"),
+        ("9.00 GBP", "£9.00 GBP|9.00 £ GBP"),
+        ("9.99 CAD", "CAD $9.99|$CAD 9.99|9.99$CAD|C$ 9.99 CAD|CA$9.99"),
+        ("9.90 CHF", "Fr. 9.90 CHF|CHF SFr. 9,90"),
+        ("99.50 TRY", "99,50 TL|₺99,50 TRY"),
+        ("10000 KRW", "₩10,000 KRW|KRW 10.000"),
+        ("10000 IDR", "Rp 10.000|Rp10.000|Rp. 10.000|10.000 IDR|Rp 10.000 IDR"),
+        ("99.99 ZAR", "R 99.99|R99,99|99.99 ZAR"),
+        ("99.00 SEK", "99:- SEK|99,- kr SEK|SEK 99:-|99.00 kr SEK"),
+        ("0.50 USD", ".50 USD|USD .50|$.50 USD|,50 USD"),
+        ("9.99 EUR", "9,99 Euro|9.99 EURO|euro 9.99"),
         ("12.00 EUR", "12,- EUR|12,\u2013 €|EUR 12.-|12.\u2014 EUR"),
         ("1299.00 CHF", "CHF 1'299.\u2013|1.299,- CHF|CHF 1'299.--"),
         ("1299.00 INR", "INR 1,299/-|Rs. 1,299/- INR|Rs 1299/- INR"),
@@ -214,7 +224,7 @@ def test_prices_are_understood_where_they_can_only_be_read_in_one_way(expected: 
         *("$9.99", "£9.99", "¥900", "9,99 kr", "9.99", "1,299 USD", "EUR 1.299", "1.299€", "1,299 KWD", "KWD 1.299"),
         *("9.99 XBT", "9.99 USD EUR", "€9.99 USD", "$9.99 EUR", "-9.99 EUR", "9.99 EUR/kg", "from 9.99 EUR", "9,9,9 EUR"),
         *("1,2345.00 EUR", "1.299.00 EUR", "1 2345 EUR", "٩.٩٩ EUR", "EUR", "", "NaN EUR", "1e3 EUR", "9.99 US Dollar"),
-        *("10,-20 EUR", "USD 9.99 - USD 19.99", "free", "0", "C$ 10", "Rs. 1,299/-"),
+        *("10,-20 EUR", "USD 9.99 - USD 19.99", "free", "0", "C$ 10", "Rs. 1,299/-", "USD.50", "99:-", "₩10,000", "kr 99"),
     ],
 )  # fmt: skip
 def test_prices_that_would_be_guesses_stay_and_are_refused(text: str) -> None:
@@ -235,7 +245,7 @@ def test_prices_that_would_be_guesses_stay_and_are_refused(text: str) -> None:
         ("$9.99", SHARED_SIGN),
         ("$9.99 USD", None),
         ("9.99 EUR", None),
-        ("9.99", None),
+        ("9.99", NO_CURRENCY),
         ("soon", None),
     ],
 )
@@ -251,6 +261,7 @@ def test_a_price_may_have_its_currency_elsewhere() -> None:
     assert with_currency("€9,99", "EUR") == "9.99 EUR"
     assert with_currency("$9.99", "CAD") == "9.99 CAD"
     assert with_currency("9.99", "dollars") == "9.99"
+    assert with_currency("99 kr", "SEK") == "99 SEK"
     assert with_currency("9,99", "€") == "9.99 EUR"
     assert with_currency("Rs. 1,299/-", "INR") == "1299.00 INR"
     assert with_currency("9.99 EUR", "USD") == "9.99 EUR USD"
@@ -310,8 +321,8 @@ def test_a_name_is_a_field_however_it_is_written(name: str, field: str | None) -
     assert field_of(name) == field
 
 
-def test_a_columns_own_name_is_preferred_to_synonyms_and_sku_is_the_id_only_without_one() -> None:
-    assert fields_of(["id", "sku", "name", "g:title", "url"]) == ["id", None, None, "title", "link"]
+def test_another_name_of_the_id_is_ignored_next_to_it_and_sku_is_the_id_only_without_one() -> None:
+    assert fields_of(["id", "sku_id", "sku", "name", "url"]) == ["id", None, None, "title", "link"]
     assert fields_of(["SKU", "name", "x"]) == ["id", "title", None]
     assert fields_of(["ean", "upc"]) == ["gtin", "gtin"]
     assert fields_of(["id", "ID"]) == ["id", "id"]

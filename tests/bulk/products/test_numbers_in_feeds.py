@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NOT_TEXT
-from socialapi.bulk.products.texts import INVISIBLE, ROUNDED, TWO_COUNTS
+from socialapi.bulk.products.texts import INVISIBLE, NO_GTIN, ROUNDED, TWO_COUNTS
 from socialapi.models.products import Product
 from socialapi.reports import LOOKS_LIKE_FLOAT
 from tests.bulk.products.model_catalog import HEADER, ModelCatalog, csv_file, job_of, line, product, read
@@ -35,8 +35,9 @@ def with_numbers(**numbers: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("field", IDENTIFIERS)
 async def test_a_whole_number_of_any_type_is_the_same_identifier(field: str, number: Any) -> None:
     rows = [with_numbers(**{field: number}), Product(**{**product("a"), field: number})]
+    warnings = [("gtin", NO_GTIN)] if field == "gtin" else []
     for row in await read(rows):
-        assert (row.shape[field], row.problem, [*row.warnings]) == ("1000", None, [])
+        assert (row.shape[field], row.problem, [*row.warnings]) == ("1000", None, warnings)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ async def test_an_id_or_a_code_loses_invisible_characters_with_a_warning_and_an_
         assert row.problem == (field, INVISIBLE)
         return
     assert row.shape[field] == "".join(letter for letter in text if letter.isprintable())
-    assert [name for name, _ in row.warnings] == [field]
+    assert {name for name, _ in row.warnings} == {field}
 
 
 TEXTS = ("1e3", "1E+15", "12e45678", "1000,0")

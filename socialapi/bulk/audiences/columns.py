@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar, Final, Self, cast
 
@@ -10,7 +11,7 @@ import attrs
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
-from socialapi.bulk.audiences.phone_numbers import PhoneFormat
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
 from socialapi.bulk.inputs.columns import (
     KEY,
     MAX_NAMES_KEPT,
@@ -69,6 +70,8 @@ _looks_like_phone_number: Final = re.compile(
 ).fullmatch
 _may_be_national_number: Final = re.compile("0[1-9][0-9]{8,9}|[2-9][0-9]{2}[2-9][0-9]{6}").fullmatch
 """Matches digits that may be a national number, also that of an order: the name of the column decides."""
+_are_digits: Final = re.compile("[0-9]{9,15}").fullmatch
+_DIGITS_OF_EAN: Final = 13
 _has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
 _DIGESTS: Final = "SHA-256 digests"
 _is_other_personal_field: Final = re.compile(
@@ -76,18 +79,34 @@ _is_other_personal_field: Final = re.compile(
 ).fullmatch
 """Matches the names of columns that only other networks accept as digests, such as names and cities."""
 _is_id_or_date_column: Final = re.compile(
-    r".*(?:id|no|nr|num|number|nummer|code|key|order|account|date|time|tin|ssn)s?"
+    r"ts|.*(?:id|no|nr|num|number|nummer|code|key|order|account|tin|ssn|reference|ean|gtin|upc|isbn|barcode|sku|imei|zip|plz"
+    r"|price|preis|prix|amount|betrag|total|value|wert|count|score|customer|kunde|client|cliente|user|member|invoice|ticket"
+    r"|date|datum|fecha|data|zeit|since|seit|seen|login"
+    r"|(?:time|stamp|created|updated|modified|registered|subscribed|erstellt|geandert)(?:at|on|am|utc|ms)?)s?"
 ).fullmatch
 """Matches the names of columns whose digits are hardly phone numbers."""
-_LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object], Callable[[str], object] | None]]] = (
+_Look = tuple[IdentifierKind, str, Callable[[str], object], Callable[[str], object] | None]
+_LOOKS: Final[Sequence[_Look]] = (
     ("email", "e-mail addresses", _looks_like_email, None),
     ("phone_number", "phone numbers", _looks_like_phone_number, None),
-    ("phone_number", "phone numbers", _may_be_national_number, _is_id_or_date_column),
     ("email", _DIGESTS, digest_in, _is_other_personal_field),
 )
 """Tests for values that clearly look like identifiers: the kind, its name in messages, the test, and a test for the names
 of columns that nevertheless hold something else.
 """
+
+
+def _may_be_number(text: str, region: str | None) -> bool:
+    """Returns whether a text looks like a phone number, or is digits that may be one."""
+    if _are_digits(text) is None:
+        return _looks_like_phone_number(text) is not None
+    return _may_be_national_number(text) is not None or may_be_number(text, region)
+
+
+def _is_ean(text: str) -> bool:
+    """Returns whether a text is the number of an article, by its check digit."""
+    is_long = len(text) == _DIGITS_OF_EAN and text.isdecimal()
+    return is_long and (sum(map(int, text[::2])) + 3 * sum(map(int, text[1::2]))) % 10 == 0
 
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str, read: Sequence[str] = ()) -> str:
@@ -210,6 +229,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
     given: Mapping[str, tuple[str, ...]]
     form: TableForm = ANY_FORM
     key: str | int | None = None
+    default_region: str | None = None
     files: FoundFiles = attrs.field(factory=FoundFiles, eq=False, repr=False)
     noted: dict[str, str] = attrs.field(factory=dict, eq=False, repr=False)
     remarks: list[RowIssue] = attrs.field(factory=list, eq=False, repr=False)
@@ -234,6 +254,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         kinds: Iterable[IdentifierKind],
         form: TableForm = ANY_FORM,
         key: str | int | None = None,
+        default_region: str | None = None,
     ) -> Self:
         """Returns the selection for a mapping. Raises InvalidInput for a key that is no kind and no override."""
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
@@ -254,7 +275,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         with faults:
             form.check()
         faults.refuse()
-        return cls(taken, given, form, key)
+        return cls(taken, given, form, key, default_region)
 
     @property
     def roles(self) -> Sequence[str]:
@@ -364,12 +385,16 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         if len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]:
             self.remarks.append(RowIssue(0, "", COLUMNS_IN_OBJECT))
         overlooked = {remark.field for remark in self.remarks if remark.field}
+        may_be_number = partial(_may_be_number, region=check_region(self.default_region))
+        digits: _Look = ("phone_number", "phone numbers", may_be_number, _is_id_or_date_column)
         for at, (name, cells) in enumerate(columns):
             if at in read or len(overlooked) >= MAX_OVERLOOKED or shown_name(name) in overlooked:
                 continue
-            filled = (cell.strip() for cell in cells if isinstance(cell, str) and cell and not cell.isspace())
-            texts = list(islice((text for text in filled if not is_null_word(text)), _VALUES_LOOKED_AT))
-            for kind, what, looks, is_other in _LOOKS:
+            filled = (str(cell).strip() for cell in cells if isinstance(cell, str | int))
+            texts = list(islice((text for text in filled if text and not is_null_word(text)), _VALUES_LOOKED_AT))
+            if _nearly_all(_is_ean, texts):
+                continue
+            for kind, what, looks, is_other in (*_LOOKS, digits):
                 if kind in self.kinds and self.given.get(kind) != () and _nearly_all(looks, texts):
                     if is_other is not None and is_other(folded(name)):
                         continue

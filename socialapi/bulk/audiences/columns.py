@@ -10,6 +10,7 @@ import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
+from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
 from socialapi.bulk.inputs.columns import (
@@ -73,6 +74,7 @@ _may_be_national_number: Final = re.compile("0[1-9][0-9]{8,9}|[2-9][0-9]{2}[2-9]
 _are_digits: Final = re.compile("[0-9]{9,15}").fullmatch
 _DIGITS_OF_EAN: Final = 13
 _has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
+_unusual_separators: Final = re.compile(r"[~^:*#!&%=+§¦¬]").findall
 _DIGESTS: Final = "SHA-256 digests"
 _is_other_personal_field: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
@@ -109,13 +111,13 @@ def _is_ean(text: str) -> bool:
     return is_long and (sum(map(int, text[::2])) + 3 * sum(map(int, text[1::2]))) % 10 == 0
 
 
-def why_overlooked(name: str, kind: IdentifierKind, what: str, read: Sequence[str] = ()) -> str:
+def why_overlooked(name: str, kind: IdentifierKind, what: str, number: int, read: Sequence[str] = ()) -> str:
     """Returns the warning that an ignored column seems to contain identifiers, and how to include it.
 
     `read` are the columns that are read as the kind, which the advice has to name as well.
     """
     if not name.strip():
-        return f"{HOLDS_IDENTIFIERS} {what}: give it a name in the first line of the file"
+        return f"{HOLDS_IDENTIFIERS} {what}: give column {number} a name, in a file in its first line"
     reads = "reads them as those of e-mail addresses" if what == _DIGESTS else "reads it"
     names = [*read, name]
     listed = ", ".join(map(quoted, names))
@@ -172,6 +174,15 @@ class IdentifierLayout(FrozenRecord):
         """Returns whether a cell is a usable identifier of its kind; None if one may also be an ordinary word."""
         found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
         return True if True in found else None if None in found else False
+
+    def is_aligned(self, cells: Sequence[str]) -> bool:
+        """Returns whether the last filled identifier, and any country after it, could be in no other column."""
+        kinds = {self.positions[at]: kind for at, _, kind in self.identifiers}
+        filled = [at for at in sorted(self.positions) if cells[at].strip()]
+        while filled and filled[-1] not in kinds and region_of(cells[filled[-1]]) is not None:
+            filled.pop()
+        last = cells[filled[-1]].strip() if filled else ""
+        return len(last) > _DIGITS_OF_DATE and filled[-1] in kinds and is_identifier(kinds[filled[-1]], last) is True
 
     @classmethod
     def of(
@@ -400,7 +411,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                         continue
                     overlooked.add(shown_name(name))
                     of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
-                    self.remarks.append(RowIssue(0, shown_name(name), why_overlooked(name, kind, what, of_kind)))
+                    self.remarks.append(
+                        RowIssue(0, shown_name(name), why_overlooked(name, kind, what, at + 1, of_kind))
+                    )
                     break
 
     def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:
@@ -413,6 +426,11 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             raise InvalidInput(
                 "no column of identifiers was found, and the names look like data: the first line of a table must "
                 f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(kind, at)}" if line else "")
+            )
+        if (mark := _separator_in(names, self.knows_any)) is not None:
+            raise InvalidInput(
+                f"no column of identifiers was found; there is: {printable_names(names)}. If {mark} separates the columns, "
+                f"write the line sep={mark} above the names"
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
         hint = (
@@ -490,6 +508,12 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
 def _values_among(names: Sequence[str]) -> Iterator[tuple[int, IdentifierKind]]:
     """Yields the number and the kind of each column whose name looks like a value."""
     yield from ((at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None)
+
+
+def _separator_in(names: Sequence[str], is_known: Callable[[Sequence[str]], bool]) -> str | None:
+    """Returns the character in the only name of a table that separates other names, at least one of which is known."""
+    marks = _unusual_separators(names[0]) if len(names) == 1 else ()
+    return next((mark for mark in marks if is_known([part for part in names[0].split(mark) if part.strip()])), None)
 
 
 def _no_header(kind: str, column: int = 1) -> str:

@@ -71,7 +71,8 @@ _looks_like_phone_number: Final = re.compile(
 ).fullmatch
 _may_be_national_number: Final = re.compile("0[1-9][0-9]{8,9}|[2-9][0-9]{2}[2-9][0-9]{6}").fullmatch
 """Matches digits that may be a national number, also that of an order: the name of the column decides."""
-_are_digits: Final = re.compile("[0-9]{9,15}").fullmatch
+_are_digits: Final = re.compile("(?!1[0-9]{9}$)[0-9]{9,15}").fullmatch
+"""Matches digits that are long enough for a phone number, and are no time in seconds."""
 _DIGITS_OF_EAN: Final = 13
 _has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
 _unusual_separators: Final = re.compile(r"[~^:*#!&%=+§¦¬]").findall

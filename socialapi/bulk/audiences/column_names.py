@@ -53,8 +53,8 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     """),
     "phone_number": _listed("""
         phone, telephone, tel, ph, mobile, mobile phone, mobile telephone, mob, cell, cell phone, cellular, landline
-        msisdn, e164, sms number, sms, whatsapp, urn tel, contact number, contact no, contact num
-        Handy, Mobil, Mobiltelefon, Mobilfunk, Telefon, Fon, Rufnummer, Festnetz, Kontaktnummer
+        msisdn, e164, sms number, sms, whatsapp, urn tel, contact number, contact no, contact num, callback number
+        Handy, Mobil, Mobiltelefon, Mobilfunk, Telefon, Fon, Rufnummer, Festnetz, Kontaktnummer, Rückrufnummer
         téléphone, portable, fixe, ligne fixe, numéro de contact
         teléfono, telf, tfno, tlf, tlfno, móvil, celular, cel, fijo, fono, contacto telefónico, número de contacto
         telefono, telefonino, cellulare, fisso, recapito telefonico, numero di contatto
@@ -80,10 +80,14 @@ WHICH_ONE: Final = _listed("""
     primary, secondary, main, default, alternate, alternative, other, additional, preferred, mobile, cell, sms
     work, business, office, company, home, personal, private, billing, shipping, delivery, mailing, residential
     residence, contact, customer, client, user, member, subscriber, lead, buyer, person, my, your, account, guest
-    patient, student, employee, purchaser, attendee, ship, bill, recipient, receipt, address, daytime, evening, car, normalized, normalised, raw
+    patient, student, employee, purchaser, attendee, participant, registrant, respondent, delegate, invitee, applicant, candidate
+    donor, supporter, volunteer, tenant, resident, passenger, traveler, traveller, cardholder, shopper, order, booker, voter
+    ship, bill, recipient, receipt, address, daytime, evening, car, callback, normalized, normalised, raw
+    enter, please enter, what is, what s, please provide, wie lautet, wie ist, quelle est, quel est, cuál es, qual è, qual é, wat is
     privat, private, privates, geschäfts, geschäftliche, geschäftliches, dienst, dienstliche, berufliche, weitere
-    weiteres, Haupt, zweite, Kunden, Käufer, Ihre, votre, Firmen, Kontakt, Rechnungs, Liefer, Versand, Wohn, autre, otro, altro, outro, andere, mobiele
-    vaste, inny
+    weiteres, Haupt, zweite, Kunden, Käufer, Besteller, Teilnehmer, Empfänger, Mitglieder, Mitglieds, Bewerber, Gäste, Ihre, deine
+    Firmen, Kontakt, Rechnungs, Liefer, Versand, Wohn, votre, ton, autre, tu, su, otro, la tua, il tuo, la sua, altro, seu, o seu, outro
+    uw, je, klant, andere, mobiele, vaste, twój, inny
     PC, PC用, 携帯, 携帯用, 自宅, 勤務先, 会社, 連絡先, ご連絡先, 請求先, 配送先
 """)
 """Words that may come before a name of an e-mail address, a phone number or a country."""
@@ -92,11 +96,13 @@ TYPES: Final = _listed("""
     primary, secondary, main, other, work, business, office, home, personal, private, mobile, landline, billing
     shipping, residence, contact, normalized, normalised, lower, lowercase, required, optional, mandatory, raw, text only, with country code
     privat, geschäftlich, dienstlich, Arbeit, beruflich, Büro, mobil, Kunde, Kontakt, Rechnung, Lieferung, Pflichtfeld, obligatoire, obligatorio
-    personnel, personnelle, perso, professionnel, professionnelle, pro, domicile, bureau, travail, client, acheteur, principal, portable, fixe, facturation
+    personnel, personnelle, perso, professionnel, professionnelle, pro, domicile, bureau, travail, client, acheteur, participant, inscrit, adhérent, membre
+    principal, portable, fixe, facturation
     livraison, résidence
-    particular, profesional, trabajo, casa, oficina, cliente, contacto, móvil, celular, fijo, facturación, envío
+    particular, profesional, trabajo, casa, oficina, cliente, comprador, participante, asistente, contacto, móvil, celular, fijo, facturación, envío
     residencia, personale, aziendale, lavoro, ufficio, principale, contatto, cellulare, fisso, fatturazione, spedizione
     residenza, pessoal, comercial, residencial, trabalho, contato, fixo, residência
+    acquirente, partecipante, iscritto, koper, deelnemer, klant, kupującego, uczestnika
     abitazione, uff, SMS, privé, zakelijk, werk, op werk, thuis, mobiel, vast, prywatny, służbowy, służbowe, domowy, kontaktowy, komórkowy, komórkowego, kom
     stacjonarny, stacjonarnego, zamieszkania, klienta, 携帯, 自宅, 勤務先, 会社
 """)
@@ -133,8 +139,8 @@ _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
 # Address books add `value` to the name if another column has the type: `E-mail 1 - Value`.
 _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
 _FORM_AFTER: Final = re.compile("[0-9]{0,3}(?:sha256|hashed|hash|e164|value)+[0-9]{0,3}$")
-_CUSTOM_FIELD: Final = re.compile("__p?c$|:(?:string|text)$")
-"""The endings of custom fields in Salesforce, and of text fields in typed exports."""
+_CUSTOM_FIELD: Final = re.compile(r"^[a-w]\d?\.(?=\w{3})|__p?c$|:(?:string|text|str|varchar)$", re.IGNORECASE)
+"""The table alias of a query (`c.email`), and the endings of custom fields in Salesforce and of text fields in typed exports."""
 _DOMAIN: Final = "domain"
 """An ending that is never split into the words `do` and `main`."""
 _ALONE: Final = frozenset({"em", "hem", "cc", "sms"})
@@ -225,7 +231,11 @@ def _by_name() -> Mapping[str, str]:
 
 @functools.cache
 def _words_around(kind: str) -> tuple[frozenset[str], frozenset[str]]:
-    before = (*WHICH_ONE, *(f"{word}{link}" for word in BEFORE[kind] for link in LINKS))
+    before = (
+        *WHICH_ONE,
+        *(f"{word}s" for word in WHICH_ONE),
+        *(f"{word}{link}" for word in BEFORE[kind] for link in LINKS),
+    )
     after = (*AFTER[kind], *(f"{link}{word}" for word in TYPES for link in LINKS))
     return frozenset(map(folded, before)), frozenset(map(folded, after)) - {_DOMAIN}
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar, Final, Self, cast
 
@@ -9,8 +10,9 @@ import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
+from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
-from socialapi.bulk.audiences.phone_numbers import PhoneFormat
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
 from socialapi.bulk.inputs.columns import (
     KEY,
     MAX_NAMES_KEPT,
@@ -69,20 +71,27 @@ _looks_like_phone_number: Final = re.compile(
 ).fullmatch
 _may_be_national_number: Final = re.compile("0[1-9][0-9]{8,9}|[2-9][0-9]{2}[2-9][0-9]{6}").fullmatch
 """Matches digits that may be a national phone number or, for example, an order number: the column name decides."""
+_are_digits: Final = re.compile("(?!1[0-9]{9}$)[0-9]{9,15}").fullmatch
+"""Matches digits that are long enough for a phone number and are not a time in seconds."""
+_DIGITS_OF_EAN: Final = 13
 _has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
+_unusual_separators: Final = re.compile(r"[~^:*#!&%=+§¦¬]").findall
 _DIGESTS: Final = "SHA-256 digests"
 _is_other_personal_field: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
 ).fullmatch
 """Matches the names of columns that only other networks accept as digests, such as names and cities."""
 _is_id_or_date_column: Final = re.compile(
-    r".*(?:id|no|nr|num|number|nummer|code|key|order|account|date|time|tin|ssn)s?"
+    r"ts|.*(?:id|no|nr|num|number|nummer|code|key|order|account|tin|ssn|reference|ean|gtin|upc|isbn|barcode|sku|imei|zip|plz"
+    r"|price|preis|prix|amount|betrag|total|value|wert|count|score|customer|kunde|client|cliente|user|member|invoice|ticket"
+    r"|date|datum|fecha|data|zeit|since|seit|seen|login"
+    r"|(?:time|stamp|created|updated|modified|registered|subscribed|erstellt|geandert)(?:at|on|am|utc|ms)?)s?"
 ).fullmatch
 """Matches the names of columns whose digits are unlikely to be phone numbers."""
-_LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object], Callable[[str], object] | None]]] = (
+_Look = tuple[IdentifierKind, str, Callable[[str], object], Callable[[str], object] | None]
+_LOOKS: Final[Sequence[_Look]] = (
     ("email", "e-mail addresses", _looks_like_email, None),
     ("phone_number", "phone numbers", _looks_like_phone_number, None),
-    ("phone_number", "phone numbers", _may_be_national_number, _is_id_or_date_column),
     ("email", _DIGESTS, digest_in, _is_other_personal_field),
 )
 """Tests for values that clearly look like identifiers: the kind, its name in messages, the test, and a test for names
@@ -90,13 +99,26 @@ of columns in which such values mean something else.
 """
 
 
-def why_overlooked(name: str, kind: IdentifierKind, what: str, read: Sequence[str] = ()) -> str:
+def _may_be_number(text: str, region: str | None) -> bool:
+    """Returns whether a string looks like a phone number, or consists of digits that may be one."""
+    if _are_digits(text) is None:
+        return _looks_like_phone_number(text) is not None
+    return _may_be_national_number(text) is not None or may_be_number(text, region)
+
+
+def _is_ean(text: str) -> bool:
+    """Returns whether a string is an EAN with a correct check digit."""
+    is_long = len(text) == _DIGITS_OF_EAN and text.isdecimal()
+    return is_long and (sum(map(int, text[::2])) + 3 * sum(map(int, text[1::2]))) % 10 == 0
+
+
+def why_overlooked(name: str, kind: IdentifierKind, what: str, number: int, read: Sequence[str] = ()) -> str:
     """Returns the warning that an ignored column seems to contain identifiers, and how to include it.
 
     `read` are the columns that are already read as the kind. The advice must list them too.
     """
     if not name.strip():
-        return f"{HOLDS_IDENTIFIERS} {what}: give it a name in the first line of the file"
+        return f"{HOLDS_IDENTIFIERS} {what}: give column {number} a name, in a file in its first line"
     reads = "reads them as digests of e-mail addresses" if what == _DIGESTS else "reads it"
     names = [*read, name]
     listed = ", ".join(map(quoted, names))
@@ -154,6 +176,15 @@ class IdentifierLayout(FrozenRecord):
         found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
         return True if True in found else None if None in found else False
 
+    def is_aligned(self, cells: Sequence[str]) -> bool:
+        """Returns whether the last filled identifier, and any country after it, could be in no other column."""
+        kinds = {self.positions[at]: kind for at, _, kind in self.identifiers}
+        filled = [at for at in sorted(self.positions) if cells[at].strip()]
+        while filled and filled[-1] not in kinds and region_of(cells[filled[-1]]) is not None:
+            filled.pop()
+        last = cells[filled[-1]].strip() if filled else ""
+        return len(last) > _DIGITS_OF_DATE and filled[-1] in kinds and is_identifier(kinds[filled[-1]], last) is True
+
     @classmethod
     def of(
         cls,
@@ -210,6 +241,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
     given: Mapping[str, tuple[str, ...]]
     form: TableForm = ANY_FORM
     key: str | int | None = None
+    default_region: str | None = None
     files: FoundFiles = attrs.field(factory=FoundFiles, eq=False, repr=False)
     noted: dict[str, str] = attrs.field(factory=dict, eq=False, repr=False)
     remarks: list[RowIssue] = attrs.field(factory=list, eq=False, repr=False)
@@ -234,6 +266,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         kinds: Iterable[IdentifierKind],
         form: TableForm = ANY_FORM,
         key: str | int | None = None,
+        default_region: str | None = None,
     ) -> Self:
         """Returns the selection for a mapping. Raises InvalidInput for a key that is neither a kind nor an override."""
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
@@ -254,7 +287,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         with faults:
             form.check()
         faults.refuse()
-        return cls(taken, given, form, key)
+        return cls(taken, given, form, key, default_region)
 
     @property
     def roles(self) -> Sequence[str]:
@@ -364,18 +397,24 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         if len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]:
             self.remarks.append(RowIssue(0, "", COLUMNS_IN_OBJECT))
         overlooked = {remark.field for remark in self.remarks if remark.field}
+        may_be_number = partial(_may_be_number, region=check_region(self.default_region))
+        digits: _Look = ("phone_number", "phone numbers", may_be_number, _is_id_or_date_column)
         for at, (name, cells) in enumerate(columns):
             if at in read or len(overlooked) >= MAX_OVERLOOKED or shown_name(name) in overlooked:
                 continue
-            filled = (cell.strip() for cell in cells if isinstance(cell, str) and cell and not cell.isspace())
-            texts = list(islice((text for text in filled if not is_null_word(text)), _VALUES_LOOKED_AT))
-            for kind, what, looks, is_other in _LOOKS:
+            filled = (str(cell).strip() for cell in cells if isinstance(cell, str | int))
+            texts = list(islice((text for text in filled if text and not is_null_word(text)), _VALUES_LOOKED_AT))
+            if _nearly_all(_is_ean, texts):
+                continue
+            for kind, what, looks, is_other in (*_LOOKS, digits):
                 if kind in self.kinds and self.given.get(kind) != () and _nearly_all(looks, texts):
                     if is_other is not None and is_other(folded(name)):
                         continue
                     overlooked.add(shown_name(name))
                     of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
-                    self.remarks.append(RowIssue(0, shown_name(name), why_overlooked(name, kind, what, of_kind)))
+                    self.remarks.append(
+                        RowIssue(0, shown_name(name), why_overlooked(name, kind, what, at + 1, of_kind))
+                    )
                     break
 
     def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:
@@ -388,6 +427,11 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             raise InvalidInput(
                 "no column of identifiers was found, and the names look like data: the first line of a table must "
                 f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(kind, at)}" if line else "")
+            )
+        if (mark := _separator_in(names, self.knows_any)) is not None:
+            raise InvalidInput(
+                f"no column of identifiers was found; there is: {printable_names(names)}. If {mark} separates the columns, "
+                f"write the line sep={mark} above the names"
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
         hint = (
@@ -465,6 +509,12 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
 def _values_among(names: Sequence[str]) -> Iterator[tuple[int, IdentifierKind]]:
     """Yields the number and the kind of each column whose name looks like a value."""
     yield from ((at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None)
+
+
+def _separator_in(names: Sequence[str], is_known: Callable[[Sequence[str]], bool]) -> str | None:
+    """Returns the character in the only name of a table that separates other names, at least one of which is known."""
+    marks = _unusual_separators(names[0]) if len(names) == 1 else ()
+    return next((mark for mark in marks if is_known([part for part in names[0].split(mark) if part.strip()])), None)
 
 
 def _no_header(kind: str, column: int = 1) -> str:

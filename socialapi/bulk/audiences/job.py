@@ -402,7 +402,9 @@ class UploadJob:
         faults = Faults(options.problems())
         with faults:
             options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
-            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form, options.key)
+            selection = IdentifierColumns.of(
+                options.columns, destination.kinds, options.form, options.key, options.default_region
+            )
         with faults:
             prepare_at(session.now())
         faults.refuse()

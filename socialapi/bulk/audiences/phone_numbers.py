@@ -60,6 +60,9 @@ _is_no_number: Final = re.compile(
 ).fullmatch
 _MAX_E164_DIGITS: Final = 15
 """The most digits of a number with its country code. In some countries, the library accepts longer strings."""
+_MOST_NATIONAL: Final = 10
+"""The length up to which digits are not taken for a number with its country code: one in ten random strings of ten digits
+would be valid."""
 _SHORTEST_SECOND_NUMBER: Final = 7
 _SHORTEST_AFTER_COMMA: Final = 5
 _MOST_LAST_DIGITS: Final = 4
@@ -276,6 +279,20 @@ def _by_validity(digits: str, home: Plan, region: str) -> tuple[str | None, str]
 def _if_valid(number: str | None) -> str | None:
     plan = _PLANS[number[1:4]] if number is not None else None
     return number if number and plan is not None and is_valid(plan.prefix, number[len(plan.prefix) :]) else None
+
+
+def may_be_number(digits: str, region: str | None) -> bool:
+    """Returns whether digits are a valid number with its country code, or a mobile number of the region."""
+    if len(digits) > _MOST_NATIONAL and _if_valid(e164(f"+{digits}", None)) == f"+{digits}":
+        return True
+    number, _ = (None, "") if region is None else number_in(digits, region)
+    if region is None or number is None:
+        return False
+    from phonenumbers import PhoneMetadata
+
+    data, prefix = PhoneMetadata.metadata_for_region(region), home_plan(region).prefix
+    pattern = data.mobile.national_number_pattern if data is not None and data.mobile is not None else None
+    return number.startswith(prefix) and re.fullmatch(pattern or "(?!)", number[len(prefix) :]) is not None
 
 
 def is_valid(prefix: str, national: str, region: str = "") -> bool:

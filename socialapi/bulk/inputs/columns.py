@@ -123,8 +123,8 @@ def noted_as(name: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """Returns a column name for a report, or `<hidden>` if it may be data."""
-    return "<hidden>" if looks_personal(name) else printable(name)
+    """Returns a column name for a report, `<hidden>` if it may be data, or `<unnamed>` if it is blank."""
+    return "<hidden>" if looks_personal(name) else printable(name) if name.strip() else "<unnamed>"
 
 
 def with_article(noun: str) -> str:

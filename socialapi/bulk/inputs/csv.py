@@ -7,6 +7,7 @@ and the escapes of a file.
 """
 
 import codecs
+import contextlib
 import csv
 import functools
 import re
@@ -95,10 +96,11 @@ _LONG_LINE: Final = f"the line has more than {MAX_LINE_CHARACTERS:,} characters"
 LONG_ROW: Final = f"the row has more than {MAX_ROW_CHARACTERS:,} characters"
 _PROBABLY: Final = "; probably a quotation mark is not closed"
 _QUOTE_CELL: Final = "quote cells that contain a delimiter"
-_OTHER_NAMES: Final = (
-    "names the columns again, but differently: give files with different columns separately, not joined"
-)
+_OTHER_NAMES: Final = "names the columns again, but differently"
+_SEPARATELY: Final = "give files with different columns separately, not joined"
 _REPEATS_NAMES: Final = RowProblem("repeats the column names")
+_ENCODINGS: Final = ("SHIFT_JIS", "EUC-JP", "WINDOWS-1252", "WINDOWS-1250")
+"""Common encodings of tables, under names that Python and iconv know."""
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
 """Matches the line with the delimiter that Excel writes above a table."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
@@ -147,7 +149,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     layout = _layout_of(shown, selection, line)
     if form.header:
         positions = layout.positions if form.header_line is None else ()
-        _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line)
+        _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line, selection)
     usual_width = median_low([len(row) for row in rows[form.header :] if row] or [0])
     columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.knows_any)
     shape = _RowShape.of(dialect, layout, len(names), rows)
@@ -160,13 +162,25 @@ def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
     """
     if has_undecoded("".join(names)) is None:
         return selection.of_table(names, line)
-    reason = f"the column names on line {line} are not UTF-8: {convert_from('WINDOWS-1252')}"
+    encodings = (_encoding_of(name, selection) for name in names if has_undecoded(name))
+    reason = f"the column names on line {line} are not UTF-8: {convert_from(next(filter(None, encodings), None))}"
     try:
         layout = selection.of_table(names, line)
     except InvalidInput:
         raise InvalidInput(reason) from None
     selection.remarks.append(RowIssue(0, "", reason))
     return layout
+
+
+def _encoding_of(name: str, selection: Selection[Any]) -> str | None:
+    """Returns the encoding in which a column name that is not UTF-8 is known; None if several give different names."""
+    found = dict[str, str]()
+    for encoding in _ENCODINGS:
+        with contextlib.suppress(UnicodeDecodeError):
+            text = name.encode("utf-8", "surrogateescape").decode(encoding)
+            if selection.knows_any((text,)):
+                found.setdefault(text, encoding)
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[Any]) -> None:
@@ -185,7 +199,12 @@ def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[An
 
 
 def _refuse_rows_of_other_columns(
-    rows: Sequence[Sequence[str]], names: Sequence[str], positions: Sequence[int], delimiter: str, line: int
+    rows: Sequence[Sequence[str]],
+    names: Sequence[str],
+    positions: Sequence[int],
+    delimiter: str,
+    line: int,
+    selection: Selection[Any],
 ) -> None:
     """Raises InvalidInput if the first rows show that the names do not belong to their columns.
     `positions` are the columns that are read.
@@ -196,7 +215,7 @@ def _refuse_rows_of_other_columns(
         there_are = "is 1 name" if width == 1 else f"are {width} names"
         below = line + 1 + index
         advice = "add the missing names"
-        if set(map(folded_name, names)) & set(map(folded_name, rows[0])) and not any(map(may_be_value, rows[0])):
+        if selection.knows_any(rows[0]) and not any(map(may_be_value, rows[0])):
             advice = f"if line {below} names the columns, give header_line={below}"
         raise InvalidInput(f"line {line}: there {there_are}, and each row below has more cells: {advice}")
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
@@ -250,7 +269,9 @@ def _blocks(
         if (end := columns.end_of(block, rows)) is not None:
             if end:
                 yield block.part(0, end)
-            raise InvalidInput(f"line {rows.lines[end]}: {_OTHER_NAMES}")
+            is_first = end == number == 0
+            reason = f"if it names those of this file, give header_line={rows.lines[0]}" if is_first else _SEPARATELY
+            raise InvalidInput(f"line {rows.lines[end]}: {_OTHER_NAMES}: {reason}")
         yield block
         number += len(rows.records)
     if is_blank:
@@ -558,7 +579,7 @@ class _Columns(Generic[L]):
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
         """Returns a block with the selected columns. A row with more cells than names is `ambiguous`, unless the extra
-        cells are blank or most rows have as many.
+        cells are blank, and most rows have as many or its last identifier shows that no cell has moved.
         """
         records, unreadable, width = rows.records, rows.unreadable, self.width
         if not set(map(len, records)) <= {width}:
@@ -566,7 +587,7 @@ class _Columns(Generic[L]):
             for index, record in enumerate(records):
                 self.short += 1 < len(record) < width
                 is_surplus = len(record) > self._usual_width and not is_blank_row(record)
-                if is_surplus or not is_blank_row(record[width:]):
+                if not is_blank_row(record[width:]) or (is_surplus and not self.layout.is_aligned(record)):
                     reason = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
                     rows.ambiguous[index] = RowProblem(reason, width + 1, tuple(record[width:]))
                 padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)

@@ -244,9 +244,19 @@ def read_head(lines: Sequence[str], separator: str | None, selection: Selection[
         heads.append(Head(dialect, 0, known, rows))
         most = max(most, known)
     is_first = most > 0 and not text.startswith("#")
+    is_alone = all(sum(bool(cell.strip()) for cell in head.rows[0]) == 1 for head in heads)
+    if is_first and is_alone and any(_is_title(head.rows, selection) for head in heads):
+        heads, is_first = [attrs.evolve(head, known=0) for head in heads], False
     if selection.form.header and selection.form.header_line is None and not is_first:
         heads = [_with_names_below(head, shown, selection) for head in heads]
     return max(heads, key=Head.score)
+
+
+def _is_title(rows: Sequence[Sequence[str]], selection: Selection[Any]) -> bool:
+    """Returns whether the first row has one cell, and the next one with any has several, as names and none a value."""
+    filled = [found for row in rows if (found := [cell for cell in row if cell.strip()])][:2]
+    is_below = len(filled) > 1 and len(filled[0]) == 1 < len(filled[1])
+    return is_below and not any(map(may_be_value, filled[1])) and _known(filled[1], selection) > 0
 
 
 def _with_names_below(head: Head, lines: list[str], selection: Selection[Any]) -> Head:

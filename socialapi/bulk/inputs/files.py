@@ -406,6 +406,8 @@ MAX_NUL_SHARE: Final = 0.01
 MAX_NULS: Final = 3
 """The most NUL bytes in a small text file. Each makes its cell unusable."""
 
+_MARKS: Final = re.compile(rb"(?:\xef\xbb\xbf|\xc3\xaf\xc2\xbb\xc2\xbf)*").match
+"""Matches byte order marks of UTF-8, also those that were read in Windows-1252 and saved again."""
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NESTED: Final = "an archive within an archive: unpack it first"
 _BINARY: Final = (
@@ -565,10 +567,10 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
             raise InvalidInput(selection.why_no_xml)
         return read_xml
     if head.count(0) > max(MAX_NULS, MAX_NUL_SHARE * len(head)):
-        if head.count(0) > len(head) // 3:
-            raise InvalidInput(
-                f"this looks like a binary file, or UTF-16 or UTF-32 text: if it is text, {convert_from('UTF-16LE')}"
-            )
+        for encoding in ("UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"):
+            text = head.decode(encoding, "ignore").lstrip("\ufeff")
+            if not {*",;:\n"}.isdisjoint(text) and all(each.isprintable() or each.isspace() for each in text):
+                raise InvalidInput(f"this looks like {encoding} text: {convert_from(encoding)}")
         raise InvalidInput("this looks like a binary file: give CSV, JSON or XML in UTF-8, or Parquet")
     return _text_format(file, head, selection)
 
@@ -584,12 +586,13 @@ def _parquet(file: InputFile) -> Format:
 
 
 def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> Format:
-    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    mark = _MARKS(head)
+    text = head[mark.end() :].lstrip() if mark is not None else head
     is_whole = not head or (file.size is not None and file.content is file.stored and len(head) >= file.size)
     if not text and is_whole:
         raise NoRows("the file is empty")
-    if head.startswith(codecs.BOM_UTF8):
-        file.content.read(len(codecs.BOM_UTF8))
+    if mark is not None:
+        file.content.read(mark.end())
     read = FORMATS.get(file.extension) or (read_json_lines if text[:1] in (b"{", b"[") else read_csv)
     if read is not read_json_lines:
         return read

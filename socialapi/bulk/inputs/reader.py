@@ -133,6 +133,9 @@ class Layout(Protocol):
     def is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether these cells, one for each name, are a complete row; None if they may be one."""
 
+    def is_aligned(self, cells: Sequence[str]) -> bool:
+        """Returns whether the values show that no cell has moved to another column."""
+
 
 def rows_looked_at(columns: int) -> int:
     """Returns how many of the first rows are searched for columns that should have been read."""
@@ -340,9 +343,10 @@ has_undecoded: Final = re.compile("[\udc80-\udcff]").search
 """Finds the characters that represent bytes that are not UTF-8."""
 
 
-def convert_from(encoding: str) -> str:
-    """Returns advice on how to convert a text file to UTF-8, for a message."""
-    return f"save the file as UTF-8, or convert it, for example with iconv -f {encoding} -t UTF-8 <file>"
+def convert_from(encoding: str | None) -> str:
+    """Returns advice on how to convert a text file to UTF-8, for a message. None stands for an unknown encoding."""
+    how = "from the encoding in which it was saved" if encoding is None else f"with iconv -f {encoding} -t UTF-8 <file>"
+    return f"save the file as UTF-8, or convert it {how}"
 
 
 def note_skipped_blanks(skipped: int, selection: Selection[Any]) -> None:

@@ -76,7 +76,7 @@ async def lint_records(
         faults.append(invalid("sample", "must be at least 1 row"))
     with faults:
         options = options.laid_out(IdentifierColumns.of(None, kinds))
-        selection = IdentifierColumns.of(options.columns, kinds, options.form)
+        selection = IdentifierColumns.of(options.columns, kinds, options.form, None, options.default_region)
     with faults:
         preparer = Preparer(
             now=now or datetime.datetime.now(datetime.UTC),

@@ -102,6 +102,10 @@ class ProductLayout(FrozenRecord):
         is_usable = _is_link(values.get("link", "")) or _is_price(values.get("price", ""))
         return bool(values.get("id")) and is_usable is not None
 
+    def is_aligned(self, cells: Sequence[str]) -> bool:
+        """Returns False: texts and numbers could be in any column."""
+        return False
+
 
 @attrs.define(eq=False)
 class ProductColumns(FoundColumns):

@@ -145,7 +145,9 @@ class ReadingJob:
         faults = Faults(options.problems())
         with faults:
             options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
-            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form, options.key)
+            selection = IdentifierColumns.of(
+                options.columns, destination.kinds, options.form, options.key, options.default_region
+            )
         with faults:
             preparer = Preparer(
                 effective_at=options.effective_at,

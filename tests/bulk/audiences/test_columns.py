@@ -219,7 +219,11 @@ NAMES_BY_KIND = {
         "Dirección de e-mail, Email de contacto, Indirizzo di posta, E-mail aziendale, Endereço de correio eletrónico, "
         "E-mail do cliente, E-mailadres zakelijk, Adres poczty elektronicznej, E-mail służbowy, ご連絡先メールアドレス, "
         "PC用メール, Account Email, email_lower, Mail ID, Firmen-E-Mail, E-Mail-Kontakt, emails[0], $email, E-mail klienta, "
-        "Email (required), Email Address (lowercase), E-Mail (Pflichtfeld), E-Mail/Mail, Courriel / E-mail"
+        "Email (required), Email Address (lowercase), E-Mail (Pflichtfeld), E-Mail/Mail, Courriel / E-mail, c.email, "
+        "t1.email, Customers Email, contacts.email, EMAIL:VARCHAR, Participant Email, Registrant e-mail, Teilnehmer-E-Mail, "
+        "Email du participant, Correo del comprador, E-mail deelnemer, E-mail uczestnika, Email acquirente, What is your email?, "
+        "What's your e-mail address?, Wie lautet Ihre E-Mail-Adresse?, Quelle est votre adresse e-mail ?, Qual è la tua email?, "
+        "¿Cuál es tu correo electrónico?, Qual é o seu e-mail?, Wat is je e-mailadres?"
     ),
     "phone_number": (
         "Nº de teléfono, Tfno, Tlf, Nr komórki, Mobiele telefoonnummer, Tel. cellulare, Número do celular, N° mobile, Fixe, "
@@ -227,7 +231,7 @@ NAMES_BY_KIND = {
         "Diensthandy, Privattelefon, Tél. domicile, No de portable, No. de teléfono, Número de teléfono móvil de contacto, "
         "N. di telefono, Telefono ufficio, N.º de telemóvel, Fone residencial, Vast nummer, Telefoonnr. thuis, "
         "Nr telefonu komórkowego, Telefon kontaktowy, 電話番号(携帯), 連絡先番号, \uff34\uff25\uff2c, Kontaktnummer, "
-        "Celular/WhatsApp, Phone (Mobile), Tel/Handy, Telefon (GSM)"
+        "Celular/WhatsApp, Phone (Mobile), Tel/Handy, Telefon (GSM), Rückrufnummer, Callback number, Please enter your phone number"
     ),
     "region": (
         "Default Address Country Code, Country/Region, Billing Country, Shipping Country, MailingCountryCode, CC, "
@@ -242,6 +246,7 @@ NAMES_BY_KIND = {
         "State/Province, Billing State, Bundesland, Island, Landing Page, Country of birth, Card Issue Country, IP Country, "
         "Nationality, Phone Number Region, Email Type, Emails Sent, Number of emails, Number of phones, Phone Model, "
         "Mobile App, SMS Consent, No Phone, Do Not Email, Emergency Contact Phone, Parent Email, Contact owner email, "
+        "Manager Email, Referrer Email, Spouse's phone, What is your parent's email?, manager.email, E-mail ouder, Organizer Email, "
         "Bounced Email, Customer number, Contact ID, Contact, Kundennummer, Numéro, N°, Nr, Number, Adresse, Dirección, "
         "Mailing Address, Member ID, Code, Postal Code, Order No, System, Item ID, em_id, CC number, cc2, Mobile country code, "
         "Messagerie, Poczta, Vorwahl, Domain, 連絡先, 会社, 国籍, Headphone, Phone code, Hotel, Fax / Telefon, "

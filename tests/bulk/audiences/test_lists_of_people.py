@@ -492,10 +492,25 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
         assert "hold phone numbers" in said["Nr"]
 
 
+@pytest.mark.parametrize(
+    ("name", "holds"),
+    [
+        *((name, True) for name in ("Rückruf", "Callback", "Contact 2", "Kontakt", "Feld 3", "Numéro 2")),
+        *((name, False) for name in ("Kundennummer", "Order", "created_at", "Last Login", "EAN", "Client", "Lead ID")),
+    ],
+)
+async def test_digits_of_a_column_that_is_not_read_are_phone_numbers_unless_its_name_says_otherwise(
+    name: str, holds: bool
+) -> None:
+    rows = [{"email": ANN, name: 491713920012}, {"email": BOB, name: 14155550132}]
+    _, report = await uploaded(rows)
+    assert [issue.field for issue in report.warning_details] == [name] * holds
+
+
 async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tmp_path: Path) -> None:
     for text, advice in (
         (f"Phone,Fax\n{PHONE},{PHONE_2}\n", 'columns={"phone_number": ["Phone", "Fax"]}'),
-        (f"Email,\n{ANN},{BOB}\n", "give it a name in the first line of the file"),
+        (f"Email,\n{ANN},{BOB}\n", "give column 2 a name, in a file in its first line"),
     ):
         (path := tmp_path / "people.csv").write_text(text)
         _, report = await uploaded(path)
@@ -516,6 +531,14 @@ async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tm
         (["0012345678", "4155550132"], ""),
         (["01713920012", "0171392001", "4155550132"], "phone numbers"),
         (["4000012345", "1713920012"], ""),
+        (["491713920012", "14155550132", "33612345678"], "phone numbers"),
+        (["612345678", "712345678", "+34612345678"], "phone numbers"),  # of Spain
+        (["1764201600", "1764288000"], ""),  # seconds, milliseconds and digits of a date
+        (["1764201600000", "1764288000000"], ""),
+        (["20261127143000", "20261127143055"], ""),
+        (["202611271430", "202601011200"], ""),
+        (["4987654321010", "4006381333931"], ""),  # EAN
+        (["80331", "10115"], ""),
         ([sha256("a"), "NULL", sha256("b").upper(), ""], "SHA-256 digests"),
         ([hashlib.md5(b"a").hexdigest()], ""),
         (["", "null", ";", "a@" + "b." * 50_000 + "<"], ""),
@@ -526,7 +549,7 @@ async def test_a_column_that_is_not_read_is_reported_if_nearly_all_its_filled_ce
 ) -> None:
     rows = [{"email": f"u{at}@example.com", "other": cell, "first_name": sha256("f")} for at, cell in enumerate(cells)]
     for records in list(entrances(rows, tmp_path).values())[:-1]:
-        _, report = await uploaded(records)
+        _, report = await uploaded(records, default_region="ES")
         reasons = [issue.reason for issue in report.warning_details if issue.field == "other"]
         assert len(reasons) == bool(holds)
         assert all(f"hold {holds}: columns=" in reason for reason in reasons)

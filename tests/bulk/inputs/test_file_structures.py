@@ -472,13 +472,6 @@ async def test_rows_with_another_delimiter_than_the_names_are_refused() -> None:
     )
 
 
-async def test_a_title_that_is_a_name_is_no_line_of_names() -> None:
-    found = await reading(f"Email\nName,Email\nAnn,{ANN}\nBob,{BOB}\n")
-    assert found.error == (
-        "line 1: there is 1 name, and each row below has more cells: if line 2 names the columns, give header_line=2"
-    )
-
-
 # Encodings -----------------------------------------------------------------------------------------------------------
 
 PEOPLE = f"email\tville\r\n{ANN}\tKöln 東京\r\n{BOB}\t\r\n"
@@ -493,11 +486,12 @@ async def test_text_with_a_byte_order_mark_is_read_as_spreadsheets_save_it(encod
     assert (found.rows, found.lines, found.error) == ([[ANN], [BOB]], [2, 3], "")
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"])
 async def test_text_with_nothing_that_says_its_encoding_is_refused_by_name(encoding: str) -> None:
-    found = await reading(io.BytesIO(PEOPLE.encode(encoding)))
-    assert "or UTF-16 or UTF-32 text" in found.error
-    assert "iconv -f UTF-16LE -t UTF-8 <file>" in found.error
+    for text in (PEOPLE, f"氏名,メール\n山田,{ANN}\n"):
+        found = await reading(io.BytesIO(text.encode(encoding)))
+        assert f"this looks like {encoding} text: " in found.error
+        assert found.error.endswith(f"iconv -f {encoding} -t UTF-8 <file>")
 
 
 async def test_a_half_of_a_character_at_the_end_of_a_file_that_was_cut_off_is_not_a_letter() -> None:
@@ -505,17 +499,90 @@ async def test_a_half_of_a_character_at_the_end_of_a_file_that_was_cut_off_is_no
     assert found.rows == [["ann"], ["bo\udcff"]]
 
 
-@pytest.mark.parametrize(("names", "encoding"), [("メール,電話番号", "cp932"), ("Téléphone;Prénom", "latin-1")])
-async def test_names_in_another_encoding_are_the_reason_that_is_said(names: str, encoding: str) -> None:
+@pytest.mark.parametrize(
+    ("names", "encoding", "advice"),
+    [
+        ("氏名,電話番号", "cp932", "with iconv -f SHIFT_JIS -t UTF-8 <file>"),
+        ("氏名,メール", "euc_jp", "with iconv -f EUC-JP -t UTF-8 <file>"),
+        ("Téléphone;Prénom", "latin-1", "with iconv -f WINDOWS-1252 -t UTF-8 <file>"),
+        ("Téléphone;Prénom", "mac_roman", "from the encoding in which it was saved"),
+        ("Komórka;Imię", "cp1250", "with iconv -f WINDOWS-1252 -t UTF-8 <file>"),  # ó is the same in both
+        ("Państwo;Imię", "cp1250", "from the encoding in which it was saved"),  # as in Pañstwo
+        ("姓名,手机", "gbk", "from the encoding in which it was saved"),
+    ],
+)
+async def test_names_in_another_encoding_are_the_reason_that_is_said(names: str, encoding: str, advice: str) -> None:
     found = await reading(io.BytesIO(f"{names}\n{ANN},x\n".encode(encoding)))
     assert found.error.startswith("the BytesIO: the column names on line 1 are not UTF-8")
-    assert found.error.endswith("iconv -f WINDOWS-1252 -t UTF-8 <file>")
+    assert found.error.endswith(advice)
 
 
 async def test_of_names_in_another_encoding_those_in_ascii_are_read_and_the_report_warns() -> None:
     found = await reading(io.BytesIO(f"Email;Téléphone\n{ANN};0171 3920012\n".encode("latin-1")))
     assert found.rows == [[ANN]]
     assert found.remarks[0].startswith("the column names on line 1 are not UTF-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Emails\nName,Email\nAnn,{ANN}\n",
+        f"Telefon;;\n\nName;Email;Telefon\nAnn;{ANN};\n",
+        f"Email\t\nName\tEmail\nAnn\t{ANN}\n",
+    ],
+)
+async def test_a_title_with_a_known_word_is_no_line_of_names(text: str) -> None:
+    found = await reading(io.BytesIO(text.encode()))
+    assert [ANN in row for row in found.rows] == [True]
+    line = text[: text.index("Name")].count("\n") + 1
+    assert f"line {line} names the columns" in found.remarks[0]
+    asked = await reading(io.BytesIO(text.encode()), form=TableForm(guesses=False))
+    assert asked.error.endswith(f"confirm it with header_line={line}")
+
+
+@pytest.mark.parametrize("text", ["Kunden;Phone;\nPhone;Mail;Name\n0;{};Ann\n", "Mail,Report\nName,Mail,x\nAnn,{},\n"])
+async def test_a_title_of_several_cells_is_refused_with_the_line_to_give(text: str) -> None:
+    found = await reading(io.BytesIO(text.format(ANN).encode()))
+    assert found.error.endswith("give header_line=2")
+    found = await reading(io.BytesIO(text.format(ANN).encode()), form=TableForm(header_line=2))
+    assert ANN in found.rows[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "is_read"),
+    [
+        (f"Ann,{ANN},+14155550130,DE,,,", True),
+        (f"Ann,{ANN},,,,", True),
+        (f"Ann,{ANN},,,,x", False),
+        (f"Lee, Ann,{ANN},,", False),  # which has moved by a cell
+        (f"Ann,{ANN},94110,+14155550130,", False),
+        ("Ann,,,,,", False),
+    ],
+)
+async def test_further_empty_cells_lose_nothing_unless_other_cells_may_have_moved(row: str, is_read: bool) -> None:
+    text = "Name,Email,Phone,Country\n" + f"Bob,{BOB},,\n" * 5
+    records = io.BytesIO(f"{text}{row}\n".encode())
+    async with open_records(records, IdentifierColumns.of(None, IDENTIFIER_KINDS)) as reader:
+        (block,) = [block async for block in reader]
+    prepared = prepared_of(Preparer(now=datetime.datetime.now(datetime.UTC)), block)
+    assert [issue.row for issue in prepared.rejects] == [6] * (not is_read)
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", "\u00ef\u00bb\u00bf", "\ufeff\ufeff", "\ufeff\u00ef\u00bb\u00bf"])
+async def test_a_byte_order_mark_in_any_state_is_no_part_of_the_first_name_or_value(mark: str) -> None:
+    found = await reading(io.BytesIO(f'{mark}"Name, first",Email\nAnn,{ANN}\n'.encode()))
+    assert (found.rows, found.error) == ([[ANN]], "")
+    found = await reading(io.BytesIO(f"{mark}{ANN}\n".encode()), columns={"email": 1}, form=TableForm(header=False))
+    assert found.rows == [[ANN]]
+
+
+@pytest.mark.parametrize("mark", "~^:")
+async def test_an_unusual_delimiter_is_named_with_the_line_that_says_it(mark: str) -> None:
+    text = f"email{mark}phone\n{ANN}{mark}+14155550130\n"
+    found = await reading(io.BytesIO(text.encode()))
+    assert found.error.endswith(f"write the line sep={mark} above the names")
+    found = await reading(io.BytesIO(f"sep={mark}\n{text}".encode()))
+    assert found.rows == [[ANN, "+14155550130"]]
 
 
 # JSON ----------------------------------------------------------------------------------------------------------------

@@ -145,8 +145,10 @@ class JobOptions(FrozenRecord):
         share = self.max_reject_share
         if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
             yield invalid("max_reject_share", "must be a number from 0 to 1")
-        at_addresses = [name for name, path in self.files.items() if name != "layout" and is_address(os.fsdecode(path))]
-        yield from (invalid(name, ONLY_HERE) for name in at_addresses)
+        files = self.files
+        at_addresses = [name for name, path in files.items() if name != "layout" and is_address(os.fsdecode(path))]
+        for name in at_addresses:
+            yield invalid(name, ONLY_HERE)
         if inspect.iscoroutinefunction(self.on_progress):
             yield invalid("on_progress", "is called, not awaited: give a plain function")
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
@@ -158,14 +160,14 @@ class JobOptions(FrozenRecord):
             yield invalid("key", "needs outcomes=…, the file that it is written to")
         if self.outcomes is not None and "outcomes" not in at_addresses and not _is_outcomes(self.outcomes):
             yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
-        yield from self._clashes()
+        yield from self._clashes(files)
 
-    def _clashes(self) -> Iterator[InvalidInput]:
+    def _clashes(self, files: Mapping[str, str | os.PathLike[str]]) -> Iterator[InvalidInput]:
         if self.outcomes is not None and self.dry_run and Path(self.outcomes).is_file():
             yield invalid("outcomes", "is a file that a dry run does not replace: choose another path, or leave it out")
-        for (name, path), (other, second) in combinations(self.files.items(), 2):
+        for (name, path), (other, second) in combinations(files.items(), 2):
             yield from same_files(name, path, {f"{FILES[other]}, too": second})
-        for (name, path), (other, second) in permutations(self.files.items(), 2):
+        for (name, path), (other, second) in permutations(files.items(), 2):
             if other in ("outcomes", "rejects"):
                 yield from same_files(name, path, {f"what {FILES[other]} is written to": part_of(second)})
 
@@ -301,7 +303,7 @@ def prepare_input(session: Session, reader: Reader[Any], description: JobDescrip
     given for an input that does not support it. Raises ConfigurationError if the host or the
     credentials are missing, so that the user hears of it before any batch is read.
     """
-    if options.flush_after_seconds and reader.why_not_flushed is not None:
+    if reader.why_not_flushed is not None and options.flush_after_seconds:
         raise invalid("flush_after_seconds", f"is for async iterables: {reader.why_not_flushed}")
     if not options.dry_run:
         route = description.target.route

@@ -280,7 +280,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         if line is not None and self.form == TableForm(guesses=self.form.guesses):
             # Raises InvalidInput if the names look like values, because the first row would be lost.
             given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
-            found = [*_values_among(names)]
+            found = _values_among(names)
             is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
             if not found and (
                 any(looks_personal(name) for name, _ in given)
@@ -299,7 +299,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             if len(found[override]) > 1:
                 option = f'columns={{"{override}": "<column>"}}'
                 raise InvalidInput(f"{len(found[override])} columns are called {override}: choose one with {option}")
-        key_at = self._key_at(names, found)
+        key_at = None if self.key is None else self._key_at(names, found)
         taken = {} if key_at is None else {names[key_at]: KEY}
         taken |= {names[at]: key for key, positions in found.items() for at in positions}
         for name in names:
@@ -449,11 +449,12 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 def _kind_of_value(name: str) -> IdentifierKind | None:
     """Returns the kind of identifier that a column name looks like; None if it looks like a name or may be a date."""
     text = name.strip()
-    number = cleaned_phone_number(text).text
-    if is_value(number) and not any(map(str.isalpha, number)):
-        return "phone_number" if _is_number(number) else None
-    if _has_international_number(text) is not None:
-        return "phone_number"
+    if any(map(str.isdigit, text)):
+        number = cleaned_phone_number(text).text
+        if is_value(number) and not any(map(str.isalpha, number)):
+            return "phone_number" if _is_number(number) else None
+        if _has_international_number(text) is not None:
+            return "phone_number"
     if text.startswith("@"):
         return "handle"
     if detected_as(text):
@@ -462,9 +463,9 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
     return next((kind for kind in kinds if is_identifier(kind, text)), None)
 
 
-def _values_among(names: Sequence[str]) -> Iterator[tuple[int, IdentifierKind]]:
-    """Yields the number and the kind of each column whose name looks like a value."""
-    yield from ((at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None)
+def _values_among(names: Sequence[str]) -> list[tuple[int, IdentifierKind]]:
+    """Returns the number and the kind of each column whose name looks like a value."""
+    return [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
 
 
 def _no_header(kind: str, column: int = 1) -> str:

@@ -74,7 +74,7 @@ class UploadOptions(JobOptions):
         """Yields an error for each invalid option."""
         if self.packing not in PACKINGS:
             yield invalid("packing", f"must be one of {', '.join(PACKINGS)}")
-        if self.flush_after_seconds and self.journal is not None:
+        if self.journal is not None and self.flush_after_seconds:
             yield invalid(
                 "flush_after_seconds",
                 "cannot be used with a journal: a journal recognises batches, so they must depend only on the rows and not "

@@ -80,6 +80,14 @@ NAMES_SOUGHT: Final = (
 )
 """Common names of first columns, which show where a second file was appended to this one."""
 
+
+def _spellings(names: Sequence[str]) -> frozenset[str]:
+    changed = (map(str.lower, names), map(str.upper, names), map(str.capitalize, names), map(str.title, names))
+    return frozenset(names).union(*changed)
+
+
+_FOLDED_SOUGHT: Final = frozenset(map(folded_name, NAMES_SOUGHT))
+_SPELLINGS_SOUGHT: Final = _spellings(NAMES_SOUGHT)
 _MISQUOTED: Final = "text follows the closing quotation mark of a cell: double each quotation mark within a cell"
 _NEVER_CLOSED: Final = "a quotation mark is not closed before the end of the file"
 _HOLDS_ROWS: Final = (
@@ -551,10 +559,8 @@ class _Columns(Generic[L]):
         self.short = 0
         """The number of returned rows with fewer cells than there are columns, but more than one."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
-        names = (*names, *NAMES_SOUGHT) if names is not None else ()
-        self._names = frozenset(filter(None, map(folded_name, names)))
-        variants = (map(str.lower, names), map(str.upper, names), map(str.capitalize, names), map(str.title, names))
-        self._spellings = frozenset(names).union(*variants)
+        self._names = _FOLDED_SOUGHT.union(filter(None, map(folded_name, names or ())))
+        self._spellings = _SPELLINGS_SOUGHT | _spellings(names or ())
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
         """Returns a block with the selected columns. A row with more cells than names is `ambiguous`, unless the extra

@@ -372,7 +372,8 @@ class JobRun(Generic[C, B, P]):
         if seconds is UNSET:
             waits = reader.why_not_flushed is not None or options.journal is not None or description.judges_whole_input
             seconds = None if waits else FLUSH_AFTER_SECONDS
-        self._reading = TimedReading(reader, self.dispatcher, session.clock, seconds)
+        self._timed = None if seconds is None else TimedReading(reader, self.dispatcher, session.clock, seconds)
+        """Reads the blocks if waiting rows fall due; None if rows may wait for the end of the input."""
         self._counted: Mapping[str, int] = {}
         """The number of rows already reported to the telemetry, by outcome."""
         # Skipped in a dry run, which gives most rows no outcome.
@@ -506,11 +507,11 @@ class JobRun(Generic[C, B, P]):
                 try:
                     # An input, such as a pipe, may send nothing for a long time, and the job must
                     # still be able to stop.
-                    block = await self.dispatcher.unless_stopped(self._reading.read_block())
+                    block = await self.dispatcher.unless_stopped((self._timed or self._reader).read_block())
                 except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
                     self.broken_input = problem
                     return
-                if block is None and not self._reading.is_due:
+                if block is None and not (self._timed and self._timed.is_due):
                     if not self._counters.read:
                         says = self._reader.why_empty or "the input has no rows"
                         if (reason := self._options.why_not_empty) is not None:
@@ -526,7 +527,7 @@ class JobRun(Generic[C, B, P]):
                 await yield_to_others()  # an iterable is read without ever waiting, and others go on
         finally:
             try:
-                await self._reading.aclose()
+                await (self._timed or self._reader).aclose()
             except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
                 self.broken_input = self.broken_input or problem
 
@@ -541,9 +542,10 @@ class JobRun(Generic[C, B, P]):
                 self.show()  # the columns are known now, and nothing was sent yet
             await yield_to_others()  # others were read to at the same time
             await self._stage.take(block)
-        if self._reading.is_due:
-            await self._stage.flush()
-        self._reading.took(read + 1, self._stage.first_waiting)
+        if self._timed is not None:
+            if self._timed.is_due:
+                await self._stage.flush()
+            self._timed.took(read + 1, self._stage.first_waiting)
 
     def _look_again(self) -> None:
         """Checks and reports the counts after a block is read or a batch is settled."""
@@ -624,7 +626,7 @@ class JobRun(Generic[C, B, P]):
         finally:
             try:
                 if not self._description.keeps_files_open:
-                    self._close_files(is_finished=state == "finished" and not self._has_failed)
+                    self._close_files(state)
             finally:
                 try:
                     await self._stage.aclose()
@@ -632,13 +634,14 @@ class JobRun(Generic[C, B, P]):
                     if self.journal is not None:
                         await self._close_journal(self.journal, state)
 
-    def _close_files(self, *, is_finished: bool) -> None:
+    def _close_files(self, state: State) -> None:
         counters = self._counters
-        counts = {**counters.outcomes(), "pending": counters.pending}
         closings: list[Callable[[], None]] = []
         if counters.rejects_file is not None:
             closings.append(counters.rejects_file.close)
         if counters.ledger is not None:
+            counts = {**counters.outcomes(), "pending": counters.pending}
+            is_finished = state == "finished" and not self._has_failed
             closings.append(functools.partial(counters.ledger.close, counts, is_finished=is_finished))
         for close in closings:
             try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import functools
 from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import compress
@@ -385,8 +386,13 @@ class UploadJob:
         config, route = session.config, destination.target.route
         self._session = session
 
-        def prepare_at(now: datetime.datetime) -> Prepare[UserBlock]:
-            return Preparer(
+        faults = Faults(options.problems())
+        with faults:
+            if options.layout is not None:
+                options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
+            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form, options.key)
+        with faults:
+            preparer = Preparer(
                 operation=options.operation,
                 effective_at=options.effective_at,
                 expires_at=options.expires_at,
@@ -394,17 +400,10 @@ class UploadJob:
                 phone_format=options.phone_format,
                 require_hashed=options.require_hashed,
                 kinds=destination.kinds,
-                expires_default=default_expiry(destination, now),
+                expires_default=functools.partial(default_expiry, destination),
                 allow_effective=destination.takes_effective_at,
-                now=now,
-            ).prepare
-
-        faults = Faults(options.problems())
-        with faults:
-            options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
-            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form, options.key)
-        with faults:
-            prepare_at(session.now())
+                now=session.now(),
+            )
         faults.refuse()
         self._options = options
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
@@ -412,7 +411,7 @@ class UploadJob:
             rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )
         sender = batch_sender(session, destination.target, options, call, self.counters)
-        self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, dry_run=options.dry_run)
+        self.stage: UploadStage[UserBlock] = _UserStage(preparer.prepare_at, sender, dry_run=options.dry_run)
         self.reader: Reader[UserBlock] = open_records(records, selection, session.network)
         self._description = JobDescription(
             kind=destination.kind,

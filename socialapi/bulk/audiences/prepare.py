@@ -3,7 +3,7 @@
 import datetime
 import functools
 import operator
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations, compress, groupby
 from typing import Any, Final, Protocol, cast, get_args
@@ -105,8 +105,8 @@ class Preparer:
     """Prepares the rows of one job.
 
     `operation` (Update or Delete, in any case), `effective_at` and `expires_at` apply to rows that do not override
-    them. Times are ISO 8601 strings or datetimes, with a time zone. `expires_default` is sent as the expiry of rows
-    without one. `kinds` are the identifiers that the target accepts, and `allow_effective` is true if it accepts a
+    them. Times are ISO 8601 strings or datetimes, with a time zone. `expires_default` returns the expiry of rows without
+    one, for a start of the job. `kinds` are the identifiers that the target accepts, and `allow_effective` is true if it accepts a
     start time. `default_region` is the region of phone numbers without a country code in rows without a country, and
     `phone_format` decides which numbers have no country code. With `require_hashed`, values that are not digests are
     unusable. `now` is the start of the job; expiries must be later. `observer`, if given, is called with every value.
@@ -125,7 +125,7 @@ class Preparer:
         phone_format: PhoneFormat = "auto",
         require_hashed: bool = False,
         kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
-        expires_default: str | None = None,
+        expires_default: Callable[[datetime.datetime], str | None] = lambda _: None,
         allow_effective: bool = True,
         observer: Observer | None = None,
     ) -> None:
@@ -144,21 +144,26 @@ class Preparer:
         """The region of national numbers; None if there is none or `phone_format` is "international"."""
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
-        self._now = now
         self._allow_effective = allow_effective
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
-        self._expires_default = expires_default
+        self._default_expiry = expires_default
+        self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
+        with faults:
+            self.prepare_at(now)
+        faults.refuse()
+
+    def prepare_at(self, now: datetime.datetime) -> Callable[[UserBlock], Iterator[PreparedBlock]]:
+        """Sets the start of the job, and returns `prepare`. Raises InvalidInput if the expiry of the job is not later."""
+        self._now, self._expires_default = now, self._default_expiry(now)
         # Most rows share a few actions. If every row has different times, the bounded caches slow the job down, but
         # memory stays flat.
-        self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
         self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
         default = self._action(None, None, None)
-        if isinstance(default, Action):
-            self._default = default
-        else:
+        if not isinstance(default, Action):
             named = [("operation" if field == "operation_type" else field, reason) for field, reason in default]
-            faults.append(InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named]))
-        faults.refuse()
+            raise InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named])
+        self._default = default
+        return self.prepare
 
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
         """Yields the prepared rows of a block, in parts that are each prepared quickly. Some parts are empty."""

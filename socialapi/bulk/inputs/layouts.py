@@ -392,8 +392,6 @@ def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]
     The result lists only the columns that would not be found by their names, so that a journal has the same settings
     as without a layout. Raises InvalidInput for options that contradict the layout.
     """
-    if options["layout"] is None:
-        return options
     layout, faults = read_layout(options["layout"], selection), Faults()
     says = {name: getattr(layout, name) for name in OPTIONS}
     given_columns = {role: list(names_given(names)) for role, names in (options["columns"] or {}).items()}

@@ -134,8 +134,8 @@ class JobOptions(FrozenRecord):
     @property
     def files(self) -> Mapping[str, str | os.PathLike[str]]:
         """The paths of the files of the job, by the option that each is given with."""
-        paths = {name: self.journal_path if name == "journal" else getattr(self, name, None) for name in FILES}
-        return {name: path for name, path in paths.items() if isinstance(path, str | os.PathLike)}
+        given = attrs.asdict(self, recurse=False) | {"journal": self.journal_path}
+        return {name: given[name] for name in FILES if isinstance(given.get(name), str | os.PathLike)}
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""
@@ -303,7 +303,7 @@ def prepare_input(session: Session, reader: Reader[Any], description: JobDescrip
     given for an input that does not support it. Raises ConfigurationError if the host or the
     credentials are missing, so that the user hears of it before any batch is read.
     """
-    if reader.why_not_flushed is not None and options.flush_after_seconds:
+    if reader.why_not_flushed is not None and options.flush_after_seconds not in (UNSET, None):
         raise invalid("flush_after_seconds", f"is for async iterables: {reader.why_not_flushed}")
     if not options.dry_run:
         route = description.target.route
@@ -524,7 +524,7 @@ class JobRun(Generic[C, B, P]):
                 except OURS as problem:
                     self.dispatcher.stop(problem)
                 self._look_again()
-                await yield_to_others()  # an iterable is read without ever waiting, and others go on
+                await yield_if_due()
         finally:
             try:
                 await (self._timed or self._reader).aclose()

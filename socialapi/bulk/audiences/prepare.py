@@ -168,25 +168,22 @@ class Preparer:
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
         """Yields the prepared rows of a block, in parts that are each prepared quickly. Some parts are empty."""
         rows = max(1, _VALUES_AT_ONCE // max(1, len(block.layout.identifiers)))
-        for start in range(0, len(block), rows):
-            yield from self._prepared(block.part(start, start + rows))
-
-    def _prepared(self, block: UserBlock) -> Iterator[PreparedBlock]:
-        columns = yield from self._hashed_columns(block)
-        identifiers = zip(block.layout.identifiers, columns, strict=True)
-        found = [(block.columns[at], values) for (at, _, _), (_, values) in identifiers]
-        undecided = [0] * len(block)
-        for cells, values in found:
-            for index in values.undecided():
-                undecided[index] += count_texts(cells[index])
-        if sum(undecided) <= ROWS_PER_STEP and not (block.layout.has_overrides or block.unreadable or block.ambiguous):
-            yield from self._prepare(block, columns)
-            return
-        start = 0
-        for stop in _ends_of_steps(undecided):
-            some = [(kind, values[start:stop]) for kind, values in columns]
-            yield from self._prepare(block.part(start, stop), some)
-            start = stop
+        for first in range(0, block.size, rows):
+            part = block.part(first, first + rows)
+            columns = yield from self._hashed_columns(part)
+            undecided = [0] * part.size
+            for (at, _, _), (_, values) in zip(block.layout.identifiers, columns, strict=True):
+                for index in values.undecided():
+                    undecided[index] += count_texts(part.columns[at][index])
+            is_plain = not (part.layout.has_overrides or part.unreadable or part.ambiguous)
+            if is_plain and sum(undecided) <= ROWS_PER_STEP:
+                yield from self._prepare(part, columns)
+                continue
+            start = 0
+            for stop in _ends_of_steps(undecided):
+                some = [(kind, values[start:stop]) for kind, values in columns]
+                yield from self._prepare(part.part(start, stop), some)
+                start = stop
 
     def _hashed_columns(self, block: UserBlock) -> Generator[PreparedBlock, None, list[Column]]:
         """Returns the identifier columns. Values that need a slower check are None."""
@@ -199,7 +196,7 @@ class Preparer:
                 cells, require_hashed = block.columns[at], self._require_hashed
                 columns.append((kind, hashed_column(kind, cells, region, countries, require_hashed=require_hashed)))
             else:
-                values = [None] * len(block)
+                values = [None] * block.size
                 columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))
             yield _PAUSE
         return columns
@@ -218,7 +215,7 @@ class Preparer:
                 self.observer.saw_column(field, kind, block.columns[at], values)
                 yield _PAUSE
         further: dict[tuple[int, int], list[str]] = {}
-        for index in sorted(_slow_rows(columns, len(block)) - skipped):
+        for index in sorted(_slow_rows(columns, block.size) - skipped):
             if not (yield from self._complete(block, index, columns, further, done)):
                 skipped.add(index)
         all_columns, positions = list[Column](), sorted(further, reverse=True)
@@ -304,7 +301,7 @@ class Preparer:
             same_kind.update(new)
             values[index] = new[0] if new else ""
             for position, value in enumerate(new[1:]):
-                further.setdefault((own, position), [""] * len(block))[index] = value
+                further.setdefault((own, position), [""] * block.size)[index] = value
         yield _PAUSE
         number = block.first_number + index
         if not any(found.values()):
@@ -396,9 +393,9 @@ def _row_blocks(
     actions: Action | Sequence[Action | tuple[Problem, ...]],
     skipped: AbstractSet[int],
 ) -> list[RowBlock]:
-    numbers: Sequence[int] = range(block.first_number, block.first_number + len(block))
+    numbers: Sequence[int] = range(block.first_number, block.first_number + block.size)
     if skipped:
-        kept = bytes([index not in skipped for index in range(len(block))])
+        kept = bytes([index not in skipped for index in range(block.size)])
         numbers, columns = list(compress(numbers, kept)), [(kind, values.compress(kept)) for kind, values in columns]
         actions = actions if isinstance(actions, Action) else list(compress(actions, kept))
     if not numbers:

@@ -198,14 +198,14 @@ def _refuse_rows_of_other_columns(
     """Raises InvalidInput if the first rows show that the names do not belong to their columns.
     `positions` are the columns that are read.
     """
-    index = next((at for at, each in enumerate(rows) if not is_blank_row(each)), 0)
-    rows, width = [each for each in rows if not is_blank_row(each)], len(names)
+    below, width = rows, len(names)
+    rows = [each for each in below if not is_blank_row(each)]
     if len(rows) > 1 and all(not is_blank_row(each[width:]) for each in rows):
         there_are = "is 1 name" if width == 1 else f"are {width} names"
-        below = line + 1 + index
+        first = line + 1 + below.index(rows[0])
         advice = "add the missing names"
         if set(map(folded_name, names)) & set(map(folded_name, rows[0])) and not any(map(may_be_value, rows[0])):
-            advice = f"if line {below} names the columns, give header_line={below}"
+            advice = f"if line {first} names the columns, give header_line={first}"
         raise InvalidInput(f"line {line}: there {there_are}, and each row below has more cells: {advice}")
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
         raise InvalidInput(

@@ -92,12 +92,9 @@ class JobOptions(FrozenRecord):
     @property
     def form(self) -> TableForm:
         """How the names of the columns are found in a CSV or TSV file. A job that deletes does not guess."""
-        return TableForm.of(
-            header=self.header,
-            header_line=self.header_line,
-            layout=self.layout,
-            guesses=self.why_not_empty is None,
-        )
+        if isinstance(self.layout, FileLayout):
+            return TableForm(self.layout.header, self.layout.header_line, guesses=False, layout=self.layout)
+        return TableForm(self.header, self.header_line, guesses=self.why_not_empty is None)
 
     @property
     def form_settings(self) -> Mapping[str, Setting]:

@@ -297,6 +297,7 @@ values that are looked up once
     bulk/audiences/phone_starts.py _Node.__init__ moves
     bulk/outcomes.py _endings cache
     bulk/audiences/prepare.py Preparer.__init__ lru_cache
+    bulk/audiences/prepare.py Preparer.prepare_at lru_cache
     bulk/inputs/dialect.py _cell_pattern lru_cache
     bulk/inputs/dialect.py _null_pattern lru_cache
     bulk/inputs/keyed_rows.py _find lru_cache

@@ -164,13 +164,13 @@ class IdentifierLayout(FrozenRecord):
         is_of_models: bool = False,
     ) -> Self:
         """Returns the layout of a table. `found` has the positions of the columns of each kind and override."""
-        wanted = [(key, at) for key, positions in found.items() for at in positions]
-        positions = tuple(dict.fromkeys([*(at for _, at in wanted), *([] if key_at is None else [key_at])]))
+        wanted = [at for positions in found.values() for at in positions]
+        positions = tuple(dict.fromkeys(wanted if key_at is None else [*wanted, key_at]))
         indexes = {at: index for index, at in enumerate(positions)}
         overrides = {override: indexes[found[override][0]] if found[override] else None for override in OVERRIDES}
         identifiers = [(indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ())]
-        countries = tuple((indexes[at], names[at]) for at in found.get(REGION, ()))
-        roles = frozenset((names[at], key) for key, at in wanted)
+        countries = tuple([(indexes[at], names[at]) for at in found.get(REGION, ())])
+        roles = frozenset([(names[at], key) for key, positions in found.items() for at in positions])
         key = None if key_at is None else indexes[key_at]
         return cls(
             positions, tuple(identifiers), countries, **overrides, key=key, roles=roles, is_of_models=is_of_models
@@ -251,8 +251,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 given[kind] = names_given(names)
                 if kind in OVERRIDES and len(given[kind]) > 1:
                     raise InvalidInput(f"{kind} must come from one column, but {len(given[kind])} are given")
-        with faults:
-            form.check()
+        faults.extend(form.problems())
         faults.refuse()
         return cls(taken, given, form, key)
 
@@ -281,13 +280,12 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             # Raises InvalidInput if the names look like values, because the first row would be lost.
             given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
             found = _values_among(names)
-            is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
-            if not found and (
-                any(looks_personal(name) for name, _ in given)
-                or (given and layout.is_row(names))
-                or (is_word and given[0][1] == "handle" and not detected_as(names[0]) and layout.is_row(names) is None)
-            ):
-                found = [(1, layout.identifiers[0][2])]
+            if given and not found:
+                is_row = layout.is_row(names)
+                is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
+                is_handle = is_word and given[0][1] == "handle" and not detected_as(names[0])
+                if any(looks_personal(name) for name, _ in given) or is_row or (is_handle and is_row is None):
+                    found = [(1, layout.identifiers[0][2])]
             if found:
                 raise InvalidInput(f"line {line} looks like data: {_no_header(found[0][1], found[0][0])}")
         return layout

@@ -92,24 +92,16 @@ class TableForm(NamedTuple):
     guesses: bool = True
     layout: FileLayout | None = None
 
-    @classmethod
-    def of(
-        cls, *, header: bool = True, header_line: int | None = None, layout: object = None, guesses: bool = True
-    ) -> Self:
-        """Returns the form that the options of a job describe."""
-        if isinstance(layout, FileLayout):
-            return cls(layout.header, layout.header_line, guesses=False, layout=layout)
-        return cls(header, header_line, guesses)
-
     @property
     def delimiters(self) -> Sequence[str]:
         """The delimiter, if it is known."""
         return () if self.layout is None or self.layout.delimiter is None else (self.layout.delimiter,)
 
-    def check(self) -> None:
-        """Raises InvalidInput if the options contradict each other."""
-        if self.header_line is not None and (not self.header or self.header_line < 1):
-            raise invalid("header_line", "must be the number of the line that names the columns, without header=False")
+    def problems(self) -> Sequence[InvalidInput]:
+        """Returns an error if the options contradict each other."""
+        if self.header_line is None or (self.header and self.header_line >= 1):
+            return ()
+        return (invalid("header_line", "must be the number of the line that names the columns, without header=False"),)
 
 
 ANY_FORM: Final = TableForm()

@@ -155,8 +155,7 @@ class ProductColumns(FoundColumns):
         for field, value in (constants or {}).items():
             with faults:
                 found[field] = _constant(field, value)
-        with faults:
-            form.check()
+        faults.extend(form.problems())
         faults.refuse()
         return cls(given, form, constants=found, key=key)
 

@@ -247,7 +247,7 @@ an archive, beyond 32 bytes for each byte of its content
 names of columns that are noted
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks
-    bulk/counters.py IssueGroups.__init__ _found
+    bulk/counters.py IssueGroups _found
     bulk/progress.py ProgressDisplay.__init__ _columns_shown
     bulk/linting/linter.py Linter.__init__ _columns
     bulk/products/feed.py ProductColumns constants

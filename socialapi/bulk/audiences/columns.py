@@ -321,10 +321,6 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         """Returns the kind or override of a column that is the only one; an empty text if it is ignored."""
         return next((key for key, positions in self._find((name,)).items() if positions), "")
 
-    def knows_any(self, names: Sequence[str]) -> bool:
-        """Returns whether any column with one of these names is read."""
-        return any(self._find(names).values())
-
     def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Returns the positions of the columns of each kind and override, and of the region."""
         found: dict[str, list[int]] = {key: [] for key in self.roles}

@@ -170,7 +170,18 @@ class Preparer:
         rows = max(1, _VALUES_AT_ONCE // max(1, len(block.layout.identifiers)))
         for first in range(0, block.size, rows):
             part = block.part(first, first + rows)
-            columns = yield from self._hashed_columns(part)
+            columns = list[Column]()
+            for at, field, kind in part.layout.identifiers:
+                if kind in self._hashed_kinds:
+                    by_country = kind == "phone_number" and self._reads_national and part.layout.countries
+                    countries = countries_of(part, field) if by_country else ()
+                    region = self._region if countries or not part.layout.countries else None
+                    cells, require_hashed = part.columns[at], self._require_hashed
+                    columns.append((kind, hashed_column(kind, cells, region, countries, require_hashed=require_hashed)))
+                else:
+                    nothing = [None] * part.size
+                    columns.append((kind, Texts(nothing) if kind == "partner_user_id" else Digests(nothing)))
+                yield _PAUSE
             undecided = [0] * part.size
             for (at, _, _), (_, values) in zip(block.layout.identifiers, columns, strict=True):
                 for index in values.undecided():
@@ -184,22 +195,6 @@ class Preparer:
                 some = [(kind, values[start:stop]) for kind, values in columns]
                 yield from self._prepare(part.part(start, stop), some)
                 start = stop
-
-    def _hashed_columns(self, block: UserBlock) -> Generator[PreparedBlock, None, list[Column]]:
-        """Returns the identifier columns. Values that need a slower check are None."""
-        columns = list[Column]()
-        for at, field, kind in block.layout.identifiers:
-            if kind in self._hashed_kinds:
-                by_country = kind == "phone_number" and self._reads_national and block.layout.countries
-                countries = countries_of(block, field) if by_country else ()
-                region = self._region if countries or not block.layout.countries else None
-                cells, require_hashed = block.columns[at], self._require_hashed
-                columns.append((kind, hashed_column(kind, cells, region, countries, require_hashed=require_hashed)))
-            else:
-                values = [None] * block.size
-                columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))
-            yield _PAUSE
-        return columns
 
     def _prepare(self, block: UserBlock, columns: Sequence[Column]) -> Iterator[PreparedBlock]:
         done = PreparedBlock()

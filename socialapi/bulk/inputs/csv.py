@@ -134,13 +134,14 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if form.header_line is not None:
         text = source.line_of_names(text, form.header_line)
     line, first_lines = source.number, source.head(text)
-    head = read_head(first_lines, form.delimiters[0] if form.delimiters else separator, selection)
+    of_layout = None if form.layout is None else form.layout.delimiter
+    head = read_head(first_lines, of_layout or separator, selection)
     line += head.index
     if head.index:
         _note_skipped_lines(first_lines[: head.index], line, selection)
     first_lines, rows = first_lines[head.index :], head.rows
-    dialect = with_escapes(head.dialect, sample, line) if sample and not form.delimiters else head.dialect
-    if form.layout is not None and form.delimiters:
+    dialect = with_escapes(head.dialect, sample, line) if sample and not of_layout else head.dialect
+    if form.layout is not None and of_layout:
         dialect = dialect.escaping(form.layout.escapes, first_lines[0])
     if dialect != head.dialect:
         rows = dialect.parse_all(first_lines)
@@ -157,7 +158,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
         positions = layout.positions if form.header_line is None else ()
         _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line)
     usual_width = median_low([len(row) for row in rows[form.header :] if row] or [0])
-    columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.knows_any)
+    columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.role_of)
     shape = _RowShape.of(dialect, layout, len(names), rows)
     yield from _blocks(table, shape, columns, selection, shown)
 
@@ -397,13 +398,16 @@ class _Table:
             1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, shape.width))
         )  # short rows are padded to one cell for each name
         error: InvalidInput | None = None
-        while error is None:
+        is_end = False
+        while error is None and not is_end:
             rows, end = _Rows(), self._source.taken + BYTES_PER_BLOCK
             while error is None and len(rows.records) < most and self._source.taken < end:
                 if self._blank_rows == MAX_BLANK_ROWS:
                     self._skip_blank_lines()
                 # Takes few enough lines that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
-                if not (lines := self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))):
+                if is_end := not (
+                    lines := self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))
+                ):
                     break
                 before = len(rows.records)
                 try:
@@ -416,9 +420,8 @@ class _Table:
                 self._blank_rows = blank + (self._blank_rows if blank == len(new) else 0)
             if rows.records:
                 yield rows
-            elif error is None:
-                return
-        raise error
+        if error is not None:
+            raise error
 
     def _skip_blank_lines(self) -> None:
         self._blank_rows = 0
@@ -540,8 +543,8 @@ class _Table:
 class _Columns(Generic[L]):
     """The columns of a table. `names` is None for a table without names.
 
-    Most rows have at most `usual_width` cells. `is_known` returns whether the job reads columns
-    with the given names.
+    Most rows have at most `usual_width` cells. `role_of` returns the field that the job reads from a column with this
+    name, or an empty text.
     """
 
     def __init__(
@@ -550,12 +553,12 @@ class _Columns(Generic[L]):
         names: Sequence[str] | None,
         width: int,
         usual_width: int,
-        is_known: Callable[[Sequence[str]], bool],
+        role_of: Callable[[str], str],
     ) -> None:
         self.layout = layout
         self.width = width
         self._usual_width = max(width, usual_width)
-        self._is_known = is_known
+        self._role_of = role_of
         self.short = 0
         """The number of returned rows with fewer cells than there are columns, but more than one."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
@@ -623,7 +626,7 @@ class _Columns(Generic[L]):
         """Returns whether a cell is a name of this table or a known name, or ends with a known name."""
         if len(cell) > MAX_NAME_LENGTH or not (folded := folded_name(cell)):
             return False
-        return folded in self._names or self._is_known((cell,)) or self._is_known((re.split(r"[\s_.-]", cell)[-1],))
+        return folded in self._names or any(map(self._role_of, (cell, re.split(r"[\s_.-]", cell)[-1])))
 
 
 class _Lines:

@@ -279,7 +279,7 @@ def _line_of_names(lines: Sequence[Sequence[str]], selection: Selection[Any]) ->
 
 
 def _known(cells: Sequence[str], selection: Selection[Any]) -> int:
-    return [selection.knows_any((name,)) for name in dict.fromkeys(cells[:NAMES_COMPARED])].count(True)
+    return len([name for name in dict.fromkeys(cells[:NAMES_COMPARED]) if selection.role_of(name)])
 
 
 def sample_with_escapes(file: BufferedReader) -> bytes:

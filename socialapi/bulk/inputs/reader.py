@@ -92,11 +92,6 @@ class TableForm(NamedTuple):
     guesses: bool = True
     layout: FileLayout | None = None
 
-    @property
-    def delimiters(self) -> Sequence[str]:
-        """The delimiter, if it is known."""
-        return () if self.layout is None or self.layout.delimiter is None else (self.layout.delimiter,)
-
     def problems(self) -> Sequence[InvalidInput]:
         """Returns an error if the options contradict each other."""
         if self.header_line is None or (self.header and self.header_line >= 1):
@@ -260,9 +255,6 @@ class Selection(Protocol[L_co]):
 
         The names of other columns matter only if they are read as the same field.
         """
-
-    def knows_any(self, names: Sequence[str]) -> bool:
-        """Returns whether any of these names is read."""
 
     def check_keys(self, names: Collection[str]) -> None:
         """Raises InvalidInput if the keys of the first objects show that the input cannot be used."""

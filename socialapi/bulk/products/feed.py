@@ -196,10 +196,6 @@ class ProductColumns(FoundColumns):
         """Returns the field for a column of this name if it is the only column; empty if it is ignored."""
         return self._find((name,))[0] or ""
 
-    def knows_any(self, names: Sequence[str]) -> bool:
-        """Returns whether any column with one of these names is read."""
-        return any(self._find(names))
-
     def check_keys(self, names: Collection[str]) -> None:
         """Raises InvalidInput if a given column is missing. Missing fields are reported for each product later."""
         note_names(self, names)

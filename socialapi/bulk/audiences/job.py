@@ -218,14 +218,14 @@ class UploadStage(Generic[C]):
         found: dict[int, Carriers] = {}
         for index in repeated.indexes[bisect_left(repeated.indexes, start) :]:
             if start < index:
-                await self._place_new(block.part(start, index))
+                await self._place_new(block, start, index)
             if self._dispatcher.failure is not None:
                 return
             if (carriers := await self._place(block, index)) is not None:
                 found[index] = carriers
             start = index + 1
         if start < (size := len(block)):
-            await self._place_new(block.part(start, size))
+            await self._place_new(block, start, size)
         if found:
             await self._wait_for(block.compress(_mask(size, found)), list(found.values()))
 
@@ -268,11 +268,10 @@ class UploadStage(Generic[C]):
             await self._duplicates.settle()
         await self._duplicates.add(rows, carriers)
 
-    async def _place_new(self, block: RowBlock) -> None:
+    async def _place_new(self, block: RowBlock, start: int, stop: int) -> None:
         """Puts rows with at least one new identifier each into batches. Rejects a row that is too large for a request."""
-        start, size = 0, len(block)
-        while start < size and self._dispatcher.failure is None:
-            rest = block.part(start, size)
+        while start < stop and self._dispatcher.failure is None:
+            rest = block.part(start, stop)
             if count := self._packer.add(self._open, rest):
                 self._recent.place_new(self._open.blocks[-1], self._open)
                 start += count

@@ -199,10 +199,10 @@ class Preparer:
     def _prepare(self, block: UserBlock, columns: Sequence[Column]) -> Iterator[PreparedBlock]:
         done = PreparedBlock()
         skipped: set[int] = set()
-        shifted = {index: problem for index, problem in block.ambiguous.items() if problem.surplus}
-        for index, problem in {**shifted, **block.unreadable}.items():
-            done.rejects.append(RowIssue(block.first_number + index, "", problem.reason))
-            skipped.add(index)
+        for index, problem in {**block.ambiguous, **block.unreadable}.items():
+            if problem.surplus or index in block.unreadable:
+                done.rejects.append(RowIssue(block.first_number + index, "", problem.reason))
+                skipped.add(index)
         actions = self._actions_of(block, done, skipped) if block.layout.has_overrides else None
         yield from self._normalize_undecided(block, columns, done)
         if self.observer is not None:

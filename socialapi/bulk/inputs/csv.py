@@ -157,7 +157,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if form.header:
         positions = layout.positions if form.header_line is None else ()
         _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line)
-    usual_width = median_low([len(row) for row in rows[form.header :] if row] or [0])
+    usual_width = median_low([*filter(None, map(len, rows[form.header :]))] or [0])
     columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.role_of)
     shape = _RowShape.of(dialect, layout, len(names), rows)
     yield from _blocks(table, shape, columns, selection, shown)

@@ -223,7 +223,7 @@ class Head:
 
     def score(self) -> tuple[bool, int, float, int]:
         """Returns how well the dialect fits: first by known names, then by rows of equal length, then by columns."""
-        width, rows = len(self.rows[0]), [each for each in self.rows[1:] if each]
+        width, rows = len(self.rows[0]), list(filter(None, self.rows[1:]))
         even = list(map(len, rows)).count(width) / len(rows) if rows and width > 1 else 0.0
         return (self.known > 0 and self.index == 0, self.known, even, width)
 

@@ -54,30 +54,6 @@ class NamesChanged(Exception):
         self.changes = changes
 
 
-@attrs.define(eq=False)
-class FoundFiles:
-    """The properties of the files of an input: of the first file, and of the first that differs from it."""
-
-    found: list[dict[str, Any]] = attrs.field(factory=list)
-    current: dict[str, Any] = attrs.field(factory=dict)
-
-    def begin(self, **facts: Any) -> None:
-        """Records the properties of the next file."""
-        self.found = self.different()
-        self.current = facts
-        if len(self.found) < 2:
-            self.found.append(facts)
-
-    def note(self, **facts: Any) -> None:
-        """Records more properties of the current file."""
-        self.current.update(facts)
-
-    def different(self) -> list[dict[str, Any]]:
-        """Returns the first file with names, and the first file that differs from it."""
-        named = [each for each in self.found if "names" in each]
-        return named[:1] if len(named) > 1 and named[0] == named[1] else named
-
-
 @attrs.frozen(kw_only=True)
 class FileLayout(FrozenRecord):
     """How a file is read. `columns` maps the names of all columns to the fields that they are read as.

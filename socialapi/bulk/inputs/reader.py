@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 import attrs
 
 from socialapi.bulk.inputs.columns import names_given, positions_of, printable_names, quoted, shown_name
-from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles, NamesChanged
+from socialapi.bulk.inputs.layouts import FileLayout, NamesChanged
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import invalid
@@ -180,6 +180,30 @@ class Block(Generic[L_co]):
 
 def _between(found: Mapping[int, RowProblem], start: int, stop: int) -> Mapping[int, RowProblem]:
     return {index - start: problem for index, problem in found.items() if start <= index < stop} if found else found
+
+
+@attrs.define(eq=False)
+class FoundFiles:
+    """The properties of the files of an input: of the first file, and of the first that differs from it."""
+
+    found: list[dict[str, Any]] = attrs.field(factory=list)
+    current: dict[str, Any] = attrs.field(factory=dict)
+
+    def begin(self, **facts: Any) -> None:
+        """Records the properties of the next file."""
+        self.found = self.different()
+        self.current = facts
+        if len(self.found) < 2:
+            self.found.append(facts)
+
+    def note(self, **facts: Any) -> None:
+        """Records more properties of the current file."""
+        self.current.update(facts)
+
+    def different(self) -> list[dict[str, Any]]:
+        """Returns the first file with names, and the first file that differs from it."""
+        named = [each for each in self.found if "names" in each]
+        return named[:1] if len(named) > 1 and named[0] == named[1] else named
 
 
 def note_names(selection: Any, names: Collection[str]) -> None:

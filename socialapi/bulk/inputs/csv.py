@@ -403,7 +403,9 @@ class _Table:
             rows, end = _Rows(), self._source.taken + BYTES_PER_BLOCK
             while error is None and len(rows.records) < most and self._source.taken < end:
                 if self._blank_rows == MAX_BLANK_ROWS:
-                    self._skip_blank_lines()
+                    self._blank_rows = 0
+                    skipped = 0 if self._waiting else self._source.skip_blank_lines(self._dialect.delimiter)
+                    self.skipped, self.line = self.skipped + skipped, self.line + skipped
                 # Takes few enough lines that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
                 if is_end := not (
                     lines := self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))
@@ -422,13 +424,6 @@ class _Table:
                 yield rows
         if error is not None:
             raise error
-
-    def _skip_blank_lines(self) -> None:
-        self._blank_rows = 0
-        if not self._waiting:
-            skipped = self._source.skip_blank_lines(self._dialect.delimiter)
-            self.skipped += skipped
-            self.line += skipped
 
     def _parse_together(self, lines: list[str], rows: _Rows) -> bool:
         """Parses the lines in one call if every row is on one line. Returns whether it could."""

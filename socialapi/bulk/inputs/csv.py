@@ -394,9 +394,8 @@ class _Table:
         """Yields the rows. If it is unclear where a row ends, yields the rows before it and then
         raises InvalidInput.
         """
-        most = max(
-            1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, shape.width))
-        )  # short rows are padded to one cell for each name
+        # Short rows are padded to one cell for each name.
+        most = max(1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, shape.width)))
         error: InvalidInput | None = None
         is_end = False
         while error is None and not is_end:
@@ -407,9 +406,8 @@ class _Table:
                     skipped = 0 if self._waiting else self._source.skip_blank_lines(self._dialect.delimiter)
                     self.skipped, self.line = self.skipped + skipped, self.line + skipped
                 # Takes few enough lines that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
-                if is_end := not (
-                    lines := self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))
-                ):
+                lines = self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))
+                if is_end := not lines:
                     break
                 before = len(rows.records)
                 try:

@@ -37,11 +37,11 @@ OTHER_REASONS: Final = "other reasons"
 ROWS_OF_A_GROUP: Final = 5
 
 
+@attrs.define(eq=False, repr=False)
 class IssueGroups:
     """Counts issues by field and reason, and keeps the first few of each."""
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], tuple[list[int], list[RowIssue]]] = {}
+    _found: dict[tuple[str, str], tuple[list[int], list[RowIssue]]] = attrs.field(factory=dict)
 
     def add(self, issues: Sequence[RowIssue]) -> None:
         """Counts issues."""

@@ -92,12 +92,9 @@ class JobOptions(FrozenRecord):
     @property
     def form(self) -> TableForm:
         """The options for finding the column names of a CSV or TSV file. A job that deletes does not guess."""
-        return TableForm.of(
-            header=self.header,
-            header_line=self.header_line,
-            layout=self.layout,
-            guesses=self.why_not_empty is None,
-        )
+        if isinstance(self.layout, FileLayout):
+            return TableForm(self.layout.header, self.layout.header_line, guesses=False, layout=self.layout)
+        return TableForm(self.header, self.header_line, guesses=self.why_not_empty is None)
 
     @property
     def form_settings(self) -> Mapping[str, Setting]:
@@ -133,9 +130,9 @@ class JobOptions(FrozenRecord):
 
     @property
     def files(self) -> Mapping[str, str | os.PathLike[str]]:
-        """The paths of the job's files, by the name of their option."""
-        paths = {name: self.journal_path if name == "journal" else getattr(self, name, None) for name in FILES}
-        return {name: path for name, path in paths.items() if isinstance(path, str | os.PathLike)}
+        """The paths of the files of the job, by the option that each is given with."""
+        given = attrs.asdict(self, recurse=False) | {"journal": self.journal_path}
+        return {name: given[name] for name in FILES if isinstance(given.get(name), str | os.PathLike)}
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""
@@ -145,8 +142,10 @@ class JobOptions(FrozenRecord):
         share = self.max_reject_share
         if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
             yield invalid("max_reject_share", "must be a number from 0 to 1")
-        at_addresses = [name for name, path in self.files.items() if name != "layout" and is_address(os.fsdecode(path))]
-        yield from (invalid(name, ONLY_HERE) for name in at_addresses)
+        files = self.files
+        at_addresses = [name for name, path in files.items() if name != "layout" and is_address(os.fsdecode(path))]
+        for name in at_addresses:
+            yield invalid(name, ONLY_HERE)
         if inspect.iscoroutinefunction(self.on_progress):
             yield invalid("on_progress", "is called, not awaited: give a plain function")
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
@@ -158,14 +157,14 @@ class JobOptions(FrozenRecord):
             yield invalid("key", "needs outcomes=…, the file that it is written to")
         if self.outcomes is not None and "outcomes" not in at_addresses and not _is_outcomes(self.outcomes):
             yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
-        yield from self._clashes()
+        yield from self._clashes(files)
 
-    def _clashes(self) -> Iterator[InvalidInput]:
+    def _clashes(self, files: Mapping[str, str | os.PathLike[str]]) -> Iterator[InvalidInput]:
         if self.outcomes is not None and self.dry_run and Path(self.outcomes).is_file():
             yield invalid("outcomes", "is a file that a dry run does not replace: choose another path, or leave it out")
-        for (name, path), (other, second) in combinations(self.files.items(), 2):
+        for (name, path), (other, second) in combinations(files.items(), 2):
             yield from same_files(name, path, {f"{FILES[other]}, too": second})
-        for (name, path), (other, second) in permutations(self.files.items(), 2):
+        for (name, path), (other, second) in permutations(files.items(), 2):
             if other in ("outcomes", "rejects"):
                 yield from same_files(name, path, {f"what {FILES[other]} is written to": part_of(second)})
 
@@ -301,7 +300,7 @@ def prepare_input(session: Session, reader: Reader[Any], description: JobDescrip
     given for an input that does not support it. Raises ConfigurationError if the host or the
     credentials are missing, so that the user sees the error before any row is read.
     """
-    if options.flush_after_seconds and reader.why_not_flushed is not None:
+    if reader.why_not_flushed is not None and options.flush_after_seconds not in (UNSET, None):
         raise invalid("flush_after_seconds", f"is for async iterables: {reader.why_not_flushed}")
     if not options.dry_run:
         route = description.target.route
@@ -370,7 +369,8 @@ class JobRun(Generic[C, B, P]):
         if seconds is UNSET:
             waits = reader.why_not_flushed is not None or options.journal is not None or description.judges_whole_input
             seconds = None if waits else FLUSH_AFTER_SECONDS
-        self._reading = TimedReading(reader, self.dispatcher, session.clock, seconds)
+        self._timed = None if seconds is None else TimedReading(reader, self.dispatcher, session.clock, seconds)
+        """Reads the blocks if waiting rows fall due; None if rows may wait for the end of the input."""
         self._counted: Mapping[str, int] = {}
         """The number of rows already reported to the telemetry, by outcome."""
         # A dry run reports no rows to the telemetry, because it gives most rows no outcome.
@@ -504,11 +504,11 @@ class JobRun(Generic[C, B, P]):
                 try:
                     # An input, such as a pipe, may send nothing for a long time, and the job must
                     # still be able to stop.
-                    block = await self.dispatcher.unless_stopped(self._reading.read_block())
+                    block = await self.dispatcher.unless_stopped((self._timed or self._reader).read_block())
                 except Exception as problem:  # noqa: BLE001  # any error of a user's iterable ends the reading
                     self.broken_input = problem
                     return
-                if block is None and not self._reading.is_due:
+                if block is None and not (self._timed and self._timed.is_due):
                     if not self._counters.read:
                         says = self._reader.why_empty or "the input has no rows"
                         if (reason := self._options.why_not_empty) is not None:
@@ -521,10 +521,11 @@ class JobRun(Generic[C, B, P]):
                 except OURS as problem:
                     self.dispatcher.stop(problem)
                 self._look_again()
-                await yield_to_others()  # reading a plain iterable never waits, so other tasks would not run
+                # Reading a plain iterable never waits, so other tasks would not run.
+                await yield_if_due()
         finally:
             try:
-                await self._reading.aclose()
+                await (self._timed or self._reader).aclose()
             except Exception as problem:  # noqa: BLE001  # closing a user's generator may also fail
                 self.broken_input = self.broken_input or problem
 
@@ -539,9 +540,10 @@ class JobRun(Generic[C, B, P]):
                 self.show()  # shows how columns are read, before anything is sent
             await yield_to_others()  # the reading threads of other jobs may have finished at the same time
             await self._stage.take(block)
-        if self._reading.is_due:
-            await self._stage.flush()
-        self._reading.took(read + 1, self._stage.first_waiting)
+        if self._timed is not None:
+            if self._timed.is_due:
+                await self._stage.flush()
+            self._timed.took(read + 1, self._stage.first_waiting)
 
     def _look_again(self) -> None:
         """Checks and reports the counts after a block is read or a batch is settled."""
@@ -622,7 +624,7 @@ class JobRun(Generic[C, B, P]):
         finally:
             try:
                 if not self._description.keeps_files_open:
-                    self._close_files(is_finished=state == "finished" and not self._has_failed)
+                    self._close_files(state)
             finally:
                 try:
                     await self._stage.aclose()
@@ -630,13 +632,14 @@ class JobRun(Generic[C, B, P]):
                     if self.journal is not None:
                         await self._close_journal(self.journal, state)
 
-    def _close_files(self, *, is_finished: bool) -> None:
+    def _close_files(self, state: State) -> None:
         counters = self._counters
-        counts = {**counters.outcomes(), "pending": counters.pending}
         closings: list[Callable[[], None]] = []
         if counters.rejects_file is not None:
             closings.append(counters.rejects_file.close)
         if counters.ledger is not None:
+            counts = {**counters.outcomes(), "pending": counters.pending}
+            is_finished = state == "finished" and not self._has_failed
             closings.append(functools.partial(counters.ledger.close, counts, is_finished=is_finished))
         for close in closings:
             try:

@@ -306,9 +306,9 @@ def _clock_time(seconds: float) -> str:
 @contextlib.contextmanager
 def shown(options: Mapping[str, Any], records: object) -> Iterator[dict[str, Any]]:
     """Yields a job's options without `progress`, and shows the progress if that option is true."""
-    others = {name: value for name, value in options.items() if name != "progress"}
-    also = others.get("on_progress")
-    if not options.get("progress") or inspect.iscoroutinefunction(also):  # the job rejects it
+    others = dict(options)
+    is_shown, also = others.pop("progress", False), others.get("on_progress")
+    if not is_shown or inspect.iscoroutinefunction(also):  # the job rejects it
         yield others
         return
     with ProgressDisplay(title_of(records), stays=True) as display:

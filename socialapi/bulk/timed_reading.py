@@ -16,10 +16,10 @@ class TimedReading(Generic[C]):
 
     A row waits in the reader until its block is complete, and then in the open batch of the stage. Once the first row
     has waited for `seconds` and another request may start, the reader returns the rows that it has collected. Until
-    then, it collects more. If `seconds` is None, there is no limit.
+    then, more rows can join.
     """
 
-    def __init__(self, reader: Reader[C], dispatcher: Dispatcher[Any], clock: Clock, seconds: float | None) -> None:
+    def __init__(self, reader: Reader[C], dispatcher: Dispatcher[Any], clock: Clock, seconds: float) -> None:
         self._reader = reader
         self._dispatcher = dispatcher
         self._clock = clock
@@ -35,14 +35,11 @@ class TimedReading(Generic[C]):
         """The time when the first row of the open batch arrived, or an earlier time."""
         self._fell_due = False
         self.is_due: bool = False
-        if seconds is not None:
-            reader.on_first_row = self._note_first_row
+        reader.on_first_row = self._note_first_row
 
     async def read_block(self) -> C | None:
         """Returns the next block; None at the end, or if waiting rows are due and no new row has arrived."""
-        if self._seconds is None:
-            return await self._reader.read_block()
-        self._watching = self._watching or asyncio.create_task(self._watch(self._seconds), name="socialapi flush")
+        self._watching = self._watching or asyncio.create_task(self._watch(), name="socialapi flush")
         self._is_reading, is_rest = True, self._reader.has_block
         if self._first is not None:
             self._may_fall_due.set()
@@ -82,13 +79,13 @@ class TimedReading(Generic[C]):
         if self._is_reading:
             self._may_fall_due.set()
 
-    async def _watch(self, seconds: float) -> None:
+    async def _watch(self) -> None:
         while True:
             await self._may_fall_due.wait()
             first = self._first
             if first is None or not self._may_fall_due.is_set():
                 continue  # the block arrived before this task ran
-            left = first + seconds - self._clock.monotonic()
+            left = first + self._seconds - self._clock.monotonic()
             if left > 0:
                 await self._clock.sleep(left)
             elif not self._dispatcher.has_room:

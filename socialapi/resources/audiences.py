@@ -39,7 +39,7 @@ from socialapi.models.audiences import (
 from socialapi.models.validation import Faults, broken_rules, invalid
 from socialapi.problems import BrokenRule
 from socialapi.reports import LintReport, SyncReport, UploadReport
-from socialapi.resources.arguments import check_argument, right_arguments
+from socialapi.resources.arguments import right_arguments
 from socialapi.resources.resource import Resource, as_iterable
 from socialapi.routes import audiences as routes
 from socialapi.session.options import CallOptions
@@ -161,18 +161,10 @@ class LintKeywords(ReadingKeywords, total=False):
 def right_options(declared: Any, options: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     """Returns the declared options with the right type. A region must look like a country code."""
     right = right_arguments(declared, options, faults)
-    region = right.pop("default_region", None)
-    with faults:
-        check_region(region)
-        right["default_region"] = region
+    if (region := right.get("default_region")) is not None and not _LIKE_A_REGION.fullmatch(region):
+        del right["default_region"]  # no further message shows the value
+        faults.append(invalid("default_region", "must be the two letters of a country in ISO 3166, for example US"))
     return right
-
-
-def check_region(region: object) -> None:
-    """Raises InvalidInput, which does not show the value, for a region that does not look like a country code."""
-    check_argument("default_region", str | None, region)
-    if isinstance(region, str) and not _LIKE_A_REGION.fullmatch(region):
-        raise invalid("default_region", "must be the two letters of a country in ISO 3166, for example US")
 
 
 _LIKE_A_REGION: Final = re.compile("[A-Za-z0-9 _-]{0,8}")

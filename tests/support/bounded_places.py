@@ -247,7 +247,7 @@ an archive, beyond 32 bytes for each byte of its content
 recorded names of columns
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks
-    bulk/counters.py IssueGroups.__init__ _found
+    bulk/counters.py IssueGroups _found
     bulk/progress.py ProgressDisplay.__init__ _columns_shown
     bulk/linting/linter.py Linter.__init__ _columns
     bulk/products/feed.py ProductColumns constants
@@ -297,6 +297,7 @@ cached values
     bulk/audiences/phone_starts.py _Node.__init__ moves
     bulk/outcomes.py _endings cache
     bulk/audiences/prepare.py Preparer.__init__ lru_cache
+    bulk/audiences/prepare.py Preparer.prepare_at lru_cache
     bulk/inputs/dialect.py _cell_pattern lru_cache
     bulk/inputs/dialect.py _null_pattern lru_cache
     bulk/inputs/keyed_rows.py _find lru_cache
@@ -474,8 +475,8 @@ It has an entry for each event loop, or for each task, file or connection that l
 It has the names of the columns of two files at most.
     bulk/inputs/arrow.py ArrowBlocks.__init__ _measures
     bulk/inputs/layouts.py FileLayout.positions defaultdict
-    bulk/inputs/layouts.py FoundFiles current
-    bulk/inputs/layouts.py FoundFiles found
+    bulk/inputs/reader.py FoundFiles current
+    bulk/inputs/reader.py FoundFiles found
     bulk/inputs/layouts.py layout_of defaultdict
     bulk/inputs/layouts.py with_layout defaultdict
 It only exhausts an iterator, with a length of nothing.

@@ -164,8 +164,8 @@ class Packer:
             frame = self._frame(operation[0].action)
             between = f"{frame.behind},{frame.before}" if single else ","
             before += frame.before
-            starts = ((block.users, start) for block in operation for start in range(0, len(block), ROWS_PER_BLOCK))
-            for users, start in starts:
+            steps = [(block.users, start) for block in operation for start in range(0, len(block), ROWS_PER_BLOCK)]
+            for users, start in steps:
                 some = users[start : start + ROWS_PER_BLOCK]
                 if size < SMALL_BYTES:  # avoids copying the rendered rows
                     waiting = [some.render(between.encode(), b"".join((*waiting, before.encode())))]

@@ -31,9 +31,9 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
-from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles
+from socialapi.bulk.inputs.layouts import FileLayout
 from socialapi.bulk.inputs.null_words import is_null_word
-from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
+from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, FoundFiles, TableForm, note_names
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET
@@ -195,13 +195,13 @@ class IdentifierLayout(FrozenRecord):
         is_of_models: bool = False,
     ) -> Self:
         """Returns the layout of a table. `found` has the positions of the columns of each kind and override."""
-        wanted = [(key, at) for key, positions in found.items() for at in positions]
-        positions = tuple(dict.fromkeys([*(at for _, at in wanted), *([] if key_at is None else [key_at])]))
+        wanted = [at for positions in found.values() for at in positions]
+        positions = tuple(dict.fromkeys(wanted if key_at is None else [*wanted, key_at]))
         indexes = {at: index for index, at in enumerate(positions)}
         overrides = {override: indexes[found[override][0]] if found[override] else None for override in OVERRIDES}
         identifiers = [(indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ())]
-        countries = tuple((indexes[at], names[at]) for at in found.get(REGION, ()))
-        roles = frozenset((names[at], key) for key, at in wanted)
+        countries = tuple([(indexes[at], names[at]) for at in found.get(REGION, ())])
+        roles = frozenset([(names[at], key) for key, positions in found.items() for at in positions])
         key = None if key_at is None else indexes[key_at]
         return cls(
             positions, tuple(identifiers), countries, **overrides, key=key, roles=roles, is_of_models=is_of_models
@@ -284,8 +284,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 given[kind] = names_given(names)
                 if kind in OVERRIDES and len(given[kind]) > 1:
                     raise InvalidInput(f"{kind} must come from one column, but {len(given[kind])} are given")
-        with faults:
-            form.check()
+        faults.extend(form.problems())
         faults.refuse()
         return cls(taken, given, form, key, default_region)
 
@@ -313,14 +312,13 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         if line is not None and self.form == TableForm(guesses=self.form.guesses):
             # Raises InvalidInput if the names look like values, because the first row would be lost.
             given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
-            found = [*_values_among(names)]
-            is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
-            if not found and (
-                any(looks_personal(name) for name, _ in given)
-                or (given and layout.is_row(names))
-                or (is_word and given[0][1] == "handle" and not detected_as(names[0]) and layout.is_row(names) is None)
-            ):
-                found = [(1, layout.identifiers[0][2])]
+            found = _values_among(names)
+            if given and not found:
+                is_row = layout.is_row(names)
+                is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
+                is_handle = is_word and given[0][1] == "handle" and not detected_as(names[0])
+                if any(looks_personal(name) for name, _ in given) or is_row or (is_handle and is_row is None):
+                    found = [(1, layout.identifiers[0][2])]
             if found:
                 raise InvalidInput(f"line {line} looks like data: {_no_header(found[0][1], found[0][0])}")
         return layout
@@ -332,7 +330,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             if len(found[override]) > 1:
                 option = f'columns={{"{override}": "<column>"}}'
                 raise InvalidInput(f"{len(found[override])} columns are called {override}: choose one with {option}")
-        key_at = self._key_at(names, found)
+        key_at = None if self.key is None else self._key_at(names, found)
         taken = {} if key_at is None else {names[key_at]: KEY}
         taken |= {names[at]: key for key, positions in found.items() for at in positions}
         for name in names:
@@ -355,10 +353,6 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
     def role_of(self, name: str) -> str:
         """Returns the kind or override for a column name, or an empty string if the column is ignored."""
         return next((key for key, positions in self._find((name,)).items() if positions), "")
-
-    def knows_any(self, names: Sequence[str]) -> bool:
-        """Returns whether any column with one of these names is read."""
-        return any(self._find(names).values())
 
     def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Returns the positions of the columns of each kind and override, and of the region."""
@@ -428,7 +422,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 "no column of identifiers was found, and the names look like data: the first line of a table must "
                 f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(kind, at)}" if line else "")
             )
-        if (mark := _separator_in(names, self.knows_any)) is not None:
+        if (mark := _separator_in(names, self.role_of)) is not None:
             raise InvalidInput(
                 f"no column of identifiers was found; there is: {printable_names(names)}. If {mark} separates the columns, "
                 f"write the line sep={mark} above the names"
@@ -493,11 +487,12 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 def _kind_of_value(name: str) -> IdentifierKind | None:
     """Returns the kind of identifier that a column name looks like; None if it looks like a name or may be a date."""
     text = name.strip()
-    number = cleaned_phone_number(text).text
-    if is_value(number) and not any(map(str.isalpha, number)):
-        return "phone_number" if _is_number(number) else None
-    if _has_international_number(text) is not None:
-        return "phone_number"
+    if any(map(str.isdigit, text)):
+        number = cleaned_phone_number(text).text
+        if is_value(number) and not any(map(str.isalpha, number)):
+            return "phone_number" if _is_number(number) else None
+        if _has_international_number(text) is not None:
+            return "phone_number"
     if text.startswith("@"):
         return "handle"
     if detected_as(text):
@@ -506,15 +501,15 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
     return next((kind for kind in kinds if is_identifier(kind, text)), None)
 
 
-def _values_among(names: Sequence[str]) -> Iterator[tuple[int, IdentifierKind]]:
-    """Yields the number and the kind of each column whose name looks like a value."""
-    yield from ((at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None)
+def _values_among(names: Sequence[str]) -> list[tuple[int, IdentifierKind]]:
+    """Returns the number and the kind of each column whose name looks like a value."""
+    return [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
 
 
-def _separator_in(names: Sequence[str], is_known: Callable[[Sequence[str]], bool]) -> str | None:
+def _separator_in(names: Sequence[str], role_of: Callable[[str], str]) -> str | None:
     """Returns the character in the only name of a table that separates other names, at least one of which is known."""
     marks = _unusual_separators(names[0]) if len(names) == 1 else ()
-    return next((mark for mark in marks if is_known([part for part in names[0].split(mark) if part.strip()])), None)
+    return next((mark for mark in marks if any(map(role_of, names[0].split(mark)))), None)
 
 
 def _no_header(kind: str, column: int = 1) -> str:

@@ -168,14 +168,12 @@ class RecentIdentifiers:
             recent = (
                 (self._young[kind].get_column(values), self._old[kind].get_column(values)) if may_move else ((), ())
             )
-            moved = [
-                (index, known.batches[-1])
-                for index, (young, old) in enumerate(zip(*recent, strict=True))
-                if (known := young or old) is not None and known.batches[-1] is not batch
-            ]
-            for index, before in moved:
+            for index, (young, old) in enumerate(zip(*recent, strict=True)):
+                known = young or old
+                if known is None or known.batches[-1] is batch:
+                    continue
                 if (value := values[index]) and self._moved[kind].get(value) is None:
-                    self._moved[kind].put(value, (block.numbers[index], before))
+                    self._moved[kind].put(value, (block.numbers[index], known.batches[-1]))
             self._young[kind].put_column(values, shared)
 
     def _placement(self, action: Action, batch: Batch) -> _Placement:

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import functools
 from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import compress
@@ -74,7 +75,7 @@ class UploadOptions(JobOptions):
         """Yields an error for each invalid option."""
         if self.packing not in PACKINGS:
             yield invalid("packing", f"must be one of {', '.join(PACKINGS)}")
-        if self.flush_after_seconds and self.journal is not None:
+        if self.journal is not None and self.flush_after_seconds:
             yield invalid(
                 "flush_after_seconds",
                 "cannot be used with a journal: a journal recognizes batches, so they must depend only on the rows and not "
@@ -217,14 +218,14 @@ class UploadStage(Generic[C]):
         found: dict[int, Carriers] = {}
         for index in repeated.indexes[bisect_left(repeated.indexes, start) :]:
             if start < index:
-                await self._place_new(block.part(start, index))
+                await self._place_new(block, start, index)
             if self._dispatcher.failure is not None:
                 return
             if (carriers := await self._place(block, index)) is not None:
                 found[index] = carriers
             start = index + 1
         if start < (size := len(block)):
-            await self._place_new(block.part(start, size))
+            await self._place_new(block, start, size)
         if found:
             await self._wait_for(block.compress(_mask(size, found)), list(found.values()))
 
@@ -267,11 +268,10 @@ class UploadStage(Generic[C]):
             await self._duplicates.settle()
         await self._duplicates.add(rows, carriers)
 
-    async def _place_new(self, block: RowBlock) -> None:
+    async def _place_new(self, block: RowBlock, start: int, stop: int) -> None:
         """Puts rows with at least one new identifier each into batches. Rejects a row that is too large for a request."""
-        start, size = 0, len(block)
-        while start < size and self._dispatcher.failure is None:
-            rest = block.part(start, size)
+        while start < stop and self._dispatcher.failure is None:
+            rest = block.part(start, stop)
             if count := self._packer.add(self._open, rest):
                 self._recent.place_new(self._open.blocks[-1], self._open)
                 start += count
@@ -385,8 +385,15 @@ class UploadJob:
         config, route = session.config, destination.target.route
         self._session = session
 
-        def prepare_at(now: datetime.datetime) -> Prepare[UserBlock]:
-            return Preparer(
+        faults = Faults(options.problems())
+        with faults:
+            if options.layout is not None:
+                options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
+            selection = IdentifierColumns.of(
+                options.columns, destination.kinds, options.form, options.key, options.default_region
+            )
+        with faults:
+            preparer = Preparer(
                 operation=options.operation,
                 effective_at=options.effective_at,
                 expires_at=options.expires_at,
@@ -394,19 +401,10 @@ class UploadJob:
                 phone_format=options.phone_format,
                 require_hashed=options.require_hashed,
                 kinds=destination.kinds,
-                expires_default=default_expiry(destination, now),
+                expires_default=functools.partial(default_expiry, destination),
                 allow_effective=destination.takes_effective_at,
-                now=now,
-            ).prepare
-
-        faults = Faults(options.problems())
-        with faults:
-            options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
-            selection = IdentifierColumns.of(
-                options.columns, destination.kinds, options.form, options.key, options.default_region
+                now=session.now(),
             )
-        with faults:
-            prepare_at(session.now())
         faults.refuse()
         self._options = options
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
@@ -414,7 +412,7 @@ class UploadJob:
             rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )
         sender = batch_sender(session, destination.target, options, call, self.counters)
-        self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, dry_run=options.dry_run)
+        self.stage: UploadStage[UserBlock] = _UserStage(preparer.prepare_at, sender, dry_run=options.dry_run)
         self.reader: Reader[UserBlock] = open_records(records, selection, session.network)
         self._description = JobDescription(
             kind=destination.kind,

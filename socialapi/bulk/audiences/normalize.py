@@ -306,10 +306,11 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
         self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str], Normalizer] | None = None
     ) -> None:
         super().__init__(found)
-        self._in_region = None if in_region is None else functools.lru_cache(_REGIONS_KEPT)(self._of(in_region))
-
-    def _of(self, in_region: Callable[[str], Normalizer]) -> Callable[[str], Mapping[IdentifierKind, Normalizer]]:
-        return lambda region: {**self, "phone_number": in_region(region)}
+        self._in_region: Callable[[str], Mapping[IdentifierKind, Normalizer]] | None = None
+        if in_region is not None:
+            self._in_region = functools.lru_cache(_REGIONS_KEPT)(
+                lambda region: {**self, "phone_number": in_region(region)}
+            )
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
         """Returns the normalizers for rows with this country cell; this object if the cell is empty."""

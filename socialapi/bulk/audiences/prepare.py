@@ -3,7 +3,7 @@
 import datetime
 import functools
 import operator
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations, compress, groupby
 from typing import Any, Final, Protocol, cast, get_args
@@ -105,8 +105,8 @@ class Preparer:
     """Prepares the rows of one job.
 
     `operation` (Update or Delete, in any case), `effective_at` and `expires_at` apply to rows that do not override
-    them. Times are ISO 8601 strings or datetimes, with a time zone. `expires_default` is sent as the expiry of rows
-    without one. `kinds` are the identifiers that the target accepts, and `allow_effective` is true if it accepts a
+    them. Times are ISO 8601 strings or datetimes, with a time zone. `expires_default` returns the expiry of rows without
+    one, for a start of the job. `kinds` are the identifiers that the target accepts, and `allow_effective` is true if it accepts a
     start time. `default_region` is the region of phone numbers without a country code in rows without a country, and
     `phone_format` decides which numbers have no country code. With `require_hashed`, values that are not digests are
     unusable. `now` is the start of the job; expiries must be later. `observer`, if given, is called with every value.
@@ -125,7 +125,7 @@ class Preparer:
         phone_format: PhoneFormat = "auto",
         require_hashed: bool = False,
         kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
-        expires_default: str | None = None,
+        expires_default: Callable[[datetime.datetime], str | None] = lambda _: None,
         allow_effective: bool = True,
         observer: Observer | None = None,
     ) -> None:
@@ -144,68 +144,65 @@ class Preparer:
         """The region of national numbers; None if there is none or `phone_format` is "international"."""
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
-        self._now = now
         self._allow_effective = allow_effective
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
-        self._expires_default = expires_default
+        self._default_expiry = expires_default
+        self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
+        with faults:
+            self.prepare_at(now)
+        faults.refuse()
+
+    def prepare_at(self, now: datetime.datetime) -> Callable[[UserBlock], Iterator[PreparedBlock]]:
+        """Sets the start of the job, and returns `prepare`. Raises InvalidInput if the expiry of the job is not later."""
+        self._now, self._expires_default = now, self._default_expiry(now)
         # Most rows share a few actions. If every row has different times, the bounded caches slow the job down, but
         # memory stays flat.
-        self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
         self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
         default = self._action(None, None, None)
-        if isinstance(default, Action):
-            self._default = default
-        else:
+        if not isinstance(default, Action):
             named = [("operation" if field == "operation_type" else field, reason) for field, reason in default]
-            faults.append(InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named]))
-        faults.refuse()
+            raise InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named])
+        self._default = default
+        return self.prepare
 
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
         """Yields the prepared rows of a block, in parts that are each prepared quickly. Some parts are empty."""
         rows = max(1, _VALUES_AT_ONCE // max(1, len(block.layout.identifiers)))
-        for start in range(0, len(block), rows):
-            yield from self._prepared(block.part(start, start + rows))
-
-    def _prepared(self, block: UserBlock) -> Iterator[PreparedBlock]:
-        columns = yield from self._hashed_columns(block)
-        identifiers = zip(block.layout.identifiers, columns, strict=True)
-        found = [(block.columns[at], values) for (at, _, _), (_, values) in identifiers]
-        undecided = [0] * len(block)
-        for cells, values in found:
-            for index in values.undecided():
-                undecided[index] += count_texts(cells[index])
-        if sum(undecided) <= ROWS_PER_STEP and not (block.layout.has_overrides or block.unreadable or block.ambiguous):
-            yield from self._prepare(block, columns)
-            return
-        start = 0
-        for stop in _ends_of_steps(undecided):
-            some = [(kind, values[start:stop]) for kind, values in columns]
-            yield from self._prepare(block.part(start, stop), some)
-            start = stop
-
-    def _hashed_columns(self, block: UserBlock) -> Generator[PreparedBlock, None, list[Column]]:
-        """Returns the identifier columns. Values that need a slower check are None."""
-        columns = list[Column]()
-        for at, field, kind in block.layout.identifiers:
-            if kind in self._hashed_kinds:
-                by_country = kind == "phone_number" and self._reads_national and block.layout.countries
-                countries = countries_of(block, field) if by_country else ()
-                region = self._region if countries or not block.layout.countries else None
-                cells, require_hashed = block.columns[at], self._require_hashed
-                columns.append((kind, hashed_column(kind, cells, region, countries, require_hashed=require_hashed)))
-            else:
-                values = [None] * len(block)
-                columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))
-            yield _PAUSE
-        return columns
+        for first in range(0, block.size, rows):
+            part = block.part(first, first + rows)
+            columns = list[Column]()
+            for at, field, kind in part.layout.identifiers:
+                if kind in self._hashed_kinds:
+                    by_country = kind == "phone_number" and self._reads_national and part.layout.countries
+                    countries = countries_of(part, field) if by_country else ()
+                    region = self._region if countries or not part.layout.countries else None
+                    cells, require_hashed = part.columns[at], self._require_hashed
+                    columns.append((kind, hashed_column(kind, cells, region, countries, require_hashed=require_hashed)))
+                else:
+                    nothing = [None] * part.size
+                    columns.append((kind, Texts(nothing) if kind == "partner_user_id" else Digests(nothing)))
+                yield _PAUSE
+            undecided = [0] * part.size
+            for (at, _, _), (_, values) in zip(block.layout.identifiers, columns, strict=True):
+                for index in values.undecided():
+                    undecided[index] += count_texts(part.columns[at][index])
+            is_plain = not (part.layout.has_overrides or part.unreadable or part.ambiguous)
+            if is_plain and sum(undecided) <= ROWS_PER_STEP:
+                yield from self._prepare(part, columns)
+                continue
+            start = 0
+            for stop in _ends_of_steps(undecided):
+                some = [(kind, values[start:stop]) for kind, values in columns]
+                yield from self._prepare(part.part(start, stop), some)
+                start = stop
 
     def _prepare(self, block: UserBlock, columns: Sequence[Column]) -> Iterator[PreparedBlock]:
         done = PreparedBlock()
         skipped: set[int] = set()
-        shifted = {index: problem for index, problem in block.ambiguous.items() if problem.surplus}
-        for index, problem in {**shifted, **block.unreadable}.items():
-            done.rejects.append(RowIssue(block.first_number + index, "", problem.reason))
-            skipped.add(index)
+        for index, problem in {**block.ambiguous, **block.unreadable}.items():
+            if problem.surplus or index in block.unreadable:
+                done.rejects.append(RowIssue(block.first_number + index, "", problem.reason))
+                skipped.add(index)
         actions = self._actions_of(block, done, skipped) if block.layout.has_overrides else None
         yield from self._normalize_undecided(block, columns, done)
         if self.observer is not None:
@@ -213,7 +210,7 @@ class Preparer:
                 self.observer.saw_column(field, kind, block.columns[at], values)
                 yield _PAUSE
         further: dict[tuple[int, int], list[str]] = {}
-        for index in sorted(_slow_rows(columns, len(block)) - skipped):
+        for index in sorted(_slow_rows(columns, block.size) - skipped):
             if not (yield from self._complete(block, index, columns, further, done)):
                 skipped.add(index)
         all_columns, positions = list[Column](), sorted(further, reverse=True)
@@ -299,7 +296,7 @@ class Preparer:
             same_kind.update(new)
             values[index] = new[0] if new else ""
             for position, value in enumerate(new[1:]):
-                further.setdefault((own, position), [""] * len(block))[index] = value
+                further.setdefault((own, position), [""] * block.size)[index] = value
         yield _PAUSE
         number = block.first_number + index
         if not any(found.values()):
@@ -391,9 +388,9 @@ def _row_blocks(
     actions: Action | Sequence[Action | tuple[Problem, ...]],
     skipped: AbstractSet[int],
 ) -> list[RowBlock]:
-    numbers: Sequence[int] = range(block.first_number, block.first_number + len(block))
+    numbers: Sequence[int] = range(block.first_number, block.first_number + block.size)
     if skipped:
-        kept = bytes([index not in skipped for index in range(len(block))])
+        kept = bytes([index not in skipped for index in range(block.size)])
         numbers, columns = list(compress(numbers, kept)), [(kind, values.compress(kept)) for kind, values in columns]
         actions = actions if isinstance(actions, Action) else list(compress(actions, kept))
     if not numbers:

@@ -22,7 +22,7 @@ def scheme_of(text: str) -> str:
 
 def is_address(text: str) -> bool:
     """Returns whether a string is a file address (even a misspelled one) and not a path."""
-    return bool(scheme_of(text))
+    return _find_scheme(text) is not None
 
 
 def name_of_address(address: str) -> str:

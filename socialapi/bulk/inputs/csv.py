@@ -81,6 +81,14 @@ NAMES_SOUGHT: Final = (
 )
 """Common names of first columns, which show where a second file was appended to this one."""
 
+
+def _spellings(names: Sequence[str]) -> frozenset[str]:
+    changed = (map(str.lower, names), map(str.upper, names), map(str.capitalize, names), map(str.title, names))
+    return frozenset(names).union(*changed)
+
+
+_FOLDED_SOUGHT: Final = frozenset(map(folded_name, NAMES_SOUGHT))
+_SPELLINGS_SOUGHT: Final = _spellings(NAMES_SOUGHT)
 _MISQUOTED: Final = "text follows the closing quotation mark of a cell: double each quotation mark within a cell"
 _NEVER_CLOSED: Final = "a quotation mark is not closed before the end of the file"
 _HOLDS_ROWS: Final = (
@@ -128,13 +136,14 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if form.header_line is not None:
         text = source.line_of_names(text, form.header_line)
     line, first_lines = source.number, source.head(text)
-    head = read_head(first_lines, form.delimiters[0] if form.delimiters else separator, selection)
+    of_layout = None if form.layout is None else form.layout.delimiter
+    head = read_head(first_lines, of_layout or separator, selection)
     line += head.index
     if head.index:
         _note_skipped_lines(first_lines[: head.index], line, selection)
     first_lines, rows = first_lines[head.index :], head.rows
-    dialect = with_escapes(head.dialect, sample, line) if sample and not form.delimiters else head.dialect
-    if form.layout is not None and form.delimiters:
+    dialect = with_escapes(head.dialect, sample, line) if sample and not of_layout else head.dialect
+    if form.layout is not None and of_layout:
         dialect = dialect.escaping(form.layout.escapes, first_lines[0])
     if dialect != head.dialect:
         rows = dialect.parse_all(first_lines)
@@ -150,8 +159,8 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if form.header:
         positions = layout.positions if form.header_line is None else ()
         _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line, selection)
-    usual_width = median_low([len(row) for row in rows[form.header :] if row] or [0])
-    columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.knows_any)
+    usual_width = median_low([*filter(None, map(len, rows[form.header :]))] or [0])
+    columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.role_of)
     shape = _RowShape.of(dialect, layout, len(names), rows)
     yield from _blocks(table, shape, columns, selection, shown)
 
@@ -178,7 +187,7 @@ def _encoding_of(name: str, selection: Selection[Any]) -> str | None:
     for encoding in _ENCODINGS:
         with contextlib.suppress(UnicodeDecodeError):
             text = name.encode("utf-8", "surrogateescape").decode(encoding)
-            if selection.knows_any((text,)):
+            if selection.role_of(text):
                 found.setdefault(text, encoding)
     return next(iter(found.values())) if len(found) == 1 else None
 
@@ -209,14 +218,14 @@ def _refuse_rows_of_other_columns(
     """Raises InvalidInput if the first rows show that the names do not belong to their columns.
     `positions` are the columns that are read.
     """
-    index = next((at for at, each in enumerate(rows) if not is_blank_row(each)), 0)
-    rows, width = [each for each in rows if not is_blank_row(each)], len(names)
+    below, width = rows, len(names)
+    rows = [each for each in below if not is_blank_row(each)]
     if len(rows) > 1 and all(not is_blank_row(each[width:]) for each in rows):
         there_are = "is 1 name" if width == 1 else f"are {width} names"
-        below = line + 1 + index
+        first = line + 1 + below.index(rows[0])
         advice = "add the missing names"
-        if selection.knows_any(rows[0]) and not any(map(may_be_value, rows[0])):
-            advice = f"if line {below} names the columns, give header_line={below}"
+        if any(map(selection.role_of, rows[0])) and not any(map(may_be_value, rows[0])):
+            advice = f"if line {first} names the columns, give header_line={first}"
         raise InvalidInput(f"line {line}: there {there_are}, and each row below has more cells: {advice}")
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
         raise InvalidInput(
@@ -406,17 +415,20 @@ class _Table:
         """Yields the rows. If it is unclear where a row ends, yields the rows before it and then
         raises InvalidInput.
         """
-        most = max(
-            1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, shape.width))
-        )  # short rows are padded to one cell for each name
+        # Short rows are padded to one cell for each name.
+        most = max(1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, shape.width)))
         error: InvalidInput | None = None
-        while error is None:
+        is_end = False
+        while error is None and not is_end:
             rows, end = _Rows(), self._source.taken + BYTES_PER_BLOCK
             while error is None and len(rows.records) < most and self._source.taken < end:
                 if self._blank_rows == MAX_BLANK_ROWS:
-                    self._skip_blank_lines()
-                # Reads so few lines that at most `MAX_BLANK_ROWS` consecutive lines can be blank.
-                if not (lines := self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))):
+                    self._blank_rows = 0
+                    skipped = 0 if self._waiting else self._source.skip_blank_lines(self._dialect.delimiter)
+                    self.skipped, self.line = self.skipped + skipped, self.line + skipped
+                # Takes few enough lines that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
+                lines = self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))
+                if is_end := not lines:
                     break
                 before = len(rows.records)
                 try:
@@ -429,16 +441,8 @@ class _Table:
                 self._blank_rows = blank + (self._blank_rows if blank == len(new) else 0)
             if rows.records:
                 yield rows
-            elif error is None:
-                return
-        raise error
-
-    def _skip_blank_lines(self) -> None:
-        self._blank_rows = 0
-        if not self._waiting:
-            skipped = self._source.skip_blank_lines(self._dialect.delimiter)
-            self.skipped += skipped
-            self.line += skipped
+        if error is not None:
+            raise error
 
     def _parse_together(self, lines: list[str], rows: _Rows) -> bool:
         """Parses the lines in one call if every row is on one line. Returns whether it could."""
@@ -553,8 +557,8 @@ class _Table:
 class _Columns(Generic[L]):
     """The columns of a table. `names` is None for a table without names.
 
-    Most rows have at most `usual_width` cells. `is_known` returns whether the job reads columns
-    with the given names.
+    Most rows have at most `usual_width` cells. `role_of` returns the field that the job reads from a column with this
+    name, or an empty text.
     """
 
     def __init__(
@@ -563,19 +567,17 @@ class _Columns(Generic[L]):
         names: Sequence[str] | None,
         width: int,
         usual_width: int,
-        is_known: Callable[[Sequence[str]], bool],
+        role_of: Callable[[str], str],
     ) -> None:
         self.layout = layout
         self.width = width
         self._usual_width = max(width, usual_width)
-        self._is_known = is_known
+        self._role_of = role_of
         self.short = 0
         """The number of returned rows with fewer cells than there are columns, but more than one."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
-        names = (*names, *NAMES_SOUGHT) if names is not None else ()
-        self._names = frozenset(filter(None, map(folded_name, names)))
-        variants = (map(str.lower, names), map(str.upper, names), map(str.capitalize, names), map(str.title, names))
-        self._spellings = frozenset(names).union(*variants)
+        self._names = _FOLDED_SOUGHT.union(filter(None, map(folded_name, names or ())))
+        self._spellings = _SPELLINGS_SOUGHT | _spellings(names or ())
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
         """Returns a block with the selected columns. A row with more cells than names is `ambiguous`, unless the extra
@@ -638,7 +640,7 @@ class _Columns(Generic[L]):
         """Returns whether a cell is a name of this table or a known name, or ends with a known name."""
         if len(cell) > MAX_NAME_LENGTH or not (folded := folded_name(cell)):
             return False
-        return folded in self._names or self._is_known((cell,)) or self._is_known((re.split(r"[\s_.-]", cell)[-1],))
+        return folded in self._names or any(map(self._role_of, (cell, re.split(r"[\s_.-]", cell)[-1])))
 
 
 class _Lines:

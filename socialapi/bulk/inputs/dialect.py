@@ -223,8 +223,8 @@ class Head:
 
     def score(self) -> tuple[bool, int, float, int]:
         """Returns how well the dialect fits: first by known names, then by rows of equal length, then by columns."""
-        width, rows = len(self.rows[0]), [each for each in self.rows[1:] if each]
-        even = [len(row) for row in rows].count(width) / len(rows) if rows and width > 1 else 0.0
+        width, rows = len(self.rows[0]), list(filter(None, self.rows[1:]))
+        even = list(map(len, rows)).count(width) / len(rows) if rows and width > 1 else 0.0
         return (self.known > 0 and self.index == 0, self.known, even, width)
 
 
@@ -289,7 +289,7 @@ def _line_of_names(lines: Sequence[Sequence[str]], selection: Selection[Any]) ->
 
 
 def _known(cells: Sequence[str], selection: Selection[Any]) -> int:
-    return [selection.knows_any((name,)) for name in dict.fromkeys(cells[:NAMES_COMPARED])].count(True)
+    return len([name for name in dict.fromkeys(cells[:NAMES_COMPARED]) if selection.role_of(name)])
 
 
 def sample_with_escapes(file: BufferedReader) -> bytes:

@@ -503,11 +503,11 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
 
 def _encoding_of(head: bytes) -> str:
     """Returns the encoding that XML declares, or UTF-8 if most non-ASCII text is valid, or else `unknown-8bit`."""
-    if looks_like_xml(head) and (declared := _declaration(head[:DECLARATION_BYTES])) is not None:
+    if (declared := _declaration(head[:DECLARATION_BYTES])) is not None and looks_like_xml(head):
         return declared[1].decode().lower()
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head)
-    others = sum("\udc80" <= sign <= "\udcff" for sign in text)
-    return "unknown-8bit" if 2 * others > sum(sign > "\x7f" for sign in text) else "utf-8"
+    others, foreign = re.findall("[\udc80-\udcff]", text), re.findall(r"[^\x00-\x7f]", text)
+    return "unknown-8bit" if 2 * len(others) > len(foreign) else "utf-8"
 
 
 def _compared(

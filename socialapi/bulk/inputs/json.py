@@ -190,7 +190,7 @@ def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | 
     roots = {path.partition(".")[0] for path in selection.paths}
 
     def known(names: Iterable[str]) -> int:
-        return sum(name in roots or selection.knows_any((name,)) for name in names)
+        return sum(name in roots or selection.role_of(name) != "" for name in names)
 
     path, before, inner = max(found, key=lambda array: known(array[2]))
     outside, inside = known(single if single is not None and len(path) == 1 else before), known(inner)

@@ -54,30 +54,6 @@ class NamesChanged(Exception):
         self.changes = changes
 
 
-@attrs.define(eq=False)
-class FoundFiles:
-    """The properties of an input's first file, and of the first file that differs from it."""
-
-    found: list[dict[str, Any]] = attrs.field(factory=list)
-    current: dict[str, Any] = attrs.field(factory=dict)
-
-    def begin(self, **facts: Any) -> None:
-        """Records the properties of the next file."""
-        self.found = self.different()
-        self.current = facts
-        if len(self.found) < 2:
-            self.found.append(facts)
-
-    def note(self, **facts: Any) -> None:
-        """Records more properties of the current file."""
-        self.current.update(facts)
-
-    def different(self) -> list[dict[str, Any]]:
-        """Returns the first file with names, and the first file that differs from it."""
-        named = [each for each in self.found if "names" in each]
-        return named[:1] if len(named) > 1 and named[0] == named[1] else named
-
-
 @attrs.frozen(kw_only=True)
 class FileLayout(FrozenRecord):
     """The rules for reading a file. `columns` maps the names of all columns to the fields that they are read as.
@@ -392,8 +368,6 @@ def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]
     Adds only the columns that would not be found by their names, because a journal must have the same settings with
     and without a layout. Raises InvalidInput for options that contradict the layout.
     """
-    if options["layout"] is None:
-        return options
     layout, faults = read_layout(options["layout"], selection), Faults()
     says = {name: getattr(layout, name) for name in OPTIONS}
     given_columns = {role: list(names_given(names)) for role, names in (options["columns"] or {}).items()}

@@ -208,7 +208,7 @@ def advice_on_paths(objects: Iterable[Any], selection: Selection[Any]) -> Iterat
     try:
         yield
     except InvalidInput as error:
-        known = (path for each in objects for path in _paths_in(each) if selection.knows_any((_last(path),)))
+        known = (path for each in objects for path in _paths_in(each) if selection.role_of(_last(path)))
         if (path := next(known, None)) is None:
             raise
         named = f'columns={{"{selection.role_of(_last(path))}": "{path}"}}'

@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 import attrs
 
 from socialapi.bulk.inputs.columns import names_given, positions_of, printable_names, quoted, shown_name
-from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles, NamesChanged
+from socialapi.bulk.inputs.layouts import FileLayout, NamesChanged
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import invalid
@@ -92,24 +92,11 @@ class TableForm(NamedTuple):
     guesses: bool = True
     layout: FileLayout | None = None
 
-    @classmethod
-    def of(
-        cls, *, header: bool = True, header_line: int | None = None, layout: object = None, guesses: bool = True
-    ) -> Self:
-        """Returns the form that the options of a job describe."""
-        if isinstance(layout, FileLayout):
-            return cls(layout.header, layout.header_line, guesses=False, layout=layout)
-        return cls(header, header_line, guesses)
-
-    @property
-    def delimiters(self) -> Sequence[str]:
-        """The delimiter, if it is known."""
-        return () if self.layout is None or self.layout.delimiter is None else (self.layout.delimiter,)
-
-    def check(self) -> None:
-        """Raises InvalidInput if the options contradict each other."""
-        if self.header_line is not None and (not self.header or self.header_line < 1):
-            raise invalid("header_line", "must be the number of the line that names the columns, without header=False")
+    def problems(self) -> Sequence[InvalidInput]:
+        """Returns an error if the options contradict each other."""
+        if self.header_line is None or (self.header and self.header_line >= 1):
+            return ()
+        return (invalid("header_line", "must be the number of the line that names the columns, without header=False"),)
 
 
 ANY_FORM: Final = TableForm()
@@ -198,6 +185,30 @@ def _between(found: Mapping[int, RowProblem], start: int, stop: int) -> Mapping[
     return {index - start: problem for index, problem in found.items() if start <= index < stop} if found else found
 
 
+@attrs.define(eq=False)
+class FoundFiles:
+    """The properties of the files of an input: of the first file, and of the first that differs from it."""
+
+    found: list[dict[str, Any]] = attrs.field(factory=list)
+    current: dict[str, Any] = attrs.field(factory=dict)
+
+    def begin(self, **facts: Any) -> None:
+        """Records the properties of the next file."""
+        self.found = self.different()
+        self.current = facts
+        if len(self.found) < 2:
+            self.found.append(facts)
+
+    def note(self, **facts: Any) -> None:
+        """Records more properties of the current file."""
+        self.current.update(facts)
+
+    def different(self) -> list[dict[str, Any]]:
+        """Returns the first file with names, and the first file that differs from it."""
+        named = [each for each in self.found if "names" in each]
+        return named[:1] if len(named) > 1 and named[0] == named[1] else named
+
+
 def note_names(selection: Any, names: Collection[str]) -> None:
     """Records the column names of a file. Raises NamesChanged if they differ from its layout."""
     if "names" in selection.files.current:
@@ -271,9 +282,6 @@ class Selection(Protocol[L_co]):
 
         Other columns are not considered: they matter only if they are read as the same field.
         """
-
-    def knows_any(self, names: Sequence[str]) -> bool:
-        """Returns whether any of these names is read."""
 
     def check_keys(self, names: Collection[str]) -> None:
         """Raises InvalidInput if the keys of the first objects show that the input cannot be used."""

@@ -258,8 +258,7 @@ def _shown(name: str, value: Setting) -> str:
 
 def _with_addresses_hidden(settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """Returns the settings for a message. Hides strings with an @, which may be e-mail addresses, except paths."""
-    return {name: "<hidden>" if _may_be_address(value) else value for name, value in settings.items()}
-
-
-def _may_be_address(value: Setting) -> bool:
-    return isinstance(value, str) and "@" in value and not Path(value).is_absolute()
+    return {
+        name: "<hidden>" if isinstance(value, str) and "@" in value and not Path(value).is_absolute() else value
+        for name, value in settings.items()
+    }

@@ -75,7 +75,8 @@ async def lint_records(
     if sample is not None and sample < 1:
         faults.append(invalid("sample", "must be at least 1 row"))
     with faults:
-        options = options.laid_out(IdentifierColumns.of(None, kinds))
+        if options.layout is not None:
+            options = options.laid_out(IdentifierColumns.of(None, kinds))
         selection = IdentifierColumns.of(options.columns, kinds, options.form, None, options.default_region)
     with faults:
         preparer = Preparer(

@@ -57,7 +57,8 @@ async def lint_products(
     if sample is not None and sample < 1:
         faults.append(invalid("sample", "must be at least 1 row"))
     with faults:
-        options = options.laid_out(ProductColumns.of(None))
+        if options.layout is not None:
+            options = options.laid_out(ProductColumns.of(None))
         selection = ProductColumns.of(options.columns, options.form, constants)
     faults.refuse()
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))

@@ -21,8 +21,7 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
-from socialapi.bulk.inputs.layouts import FoundFiles
-from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
+from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, FoundFiles, TableForm, note_names
 from socialapi.bulk.products.merchant_values import (
     PRICES,
     SALE_DATES,
@@ -165,8 +164,7 @@ class ProductColumns(FoundColumns):
         for field, value in (constants or {}).items():
             with faults:
                 found[field] = _constant(field, value)
-        with faults:
-            form.check()
+        faults.extend(form.problems())
         faults.refuse()
         return cls(given, form, constants=found, key=key)
 
@@ -208,10 +206,6 @@ class ProductColumns(FoundColumns):
     def role_of(self, name: str) -> str:
         """Returns the field for a column name, or an empty string if the column is ignored."""
         return self._find((name,))[0] or ""
-
-    def knows_any(self, names: Sequence[str]) -> bool:
-        """Returns whether any column with one of these names is read."""
-        return any(self._find(names))
 
     def check_keys(self, names: Collection[str]) -> None:
         """Raises InvalidInput if a given column is missing. Missing fields are reported for each product later."""

@@ -318,7 +318,8 @@ class UpsertJob:
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
         faults = Faults([*options.problems(), *same_files("digests", options.digests, {"the input itself": products})])
         with faults:
-            options = options.laid_out(ProductColumns.of(None))
+            if options.layout is not None:
+                options = options.laid_out(ProductColumns.of(None))
             selection = ProductColumns.of(options.columns, options.form, options.constants, options.key)
         faults.refuse()
         self._options = options

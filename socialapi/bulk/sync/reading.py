@@ -144,7 +144,8 @@ class ReadingJob:
         # Columns of all kinds are detected, so that values that cannot be synced are reported, not ignored.
         faults = Faults(options.problems())
         with faults:
-            options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
+            if options.layout is not None:
+                options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
             selection = IdentifierColumns.of(
                 options.columns, destination.kinds, options.form, options.key, options.default_region
             )

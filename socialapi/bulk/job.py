@@ -20,7 +20,7 @@ from socialapi.bulk.inputs.layouts import OPTIONS, FileLayout, with_layout
 from socialapi.bulk.inputs.reader import Block, NoRows, Reader, TableForm
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.ledger import Ledger
-from socialapi.bulk.outcomes import ENDINGS, OutcomesFile, ending_of
+from socialapi.bulk.outcomes import FORMATS, OutcomesFile, ending_of
 from socialapi.bulk.output_file import part_of, same_file
 from socialapi.bulk.progress import OnProgress, Pace
 from socialapi.bulk.rejects import RejectsFile
@@ -157,7 +157,7 @@ class JobOptions(FrozenRecord):
         if self.key is not None and self.outcomes is None:
             yield invalid("key", "needs outcomes=…, the file that it is written to")
         if self.outcomes is not None and "outcomes" not in at_addresses and not _is_outcomes(self.outcomes):
-            yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
+            yield invalid("outcomes", f"must end in one of {', '.join(FORMATS)}")
         yield from self._clashes()
 
     def _clashes(self) -> Iterator[InvalidInput]:
@@ -197,7 +197,7 @@ def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterato
 def _is_outcomes(path: str | os.PathLike[str]) -> bool:
     """Returns whether the ending of the path decides a format, or the path is a device or pipe, which gets CSV."""
     is_device = Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
-    return is_device or ending_of(path) in ENDINGS
+    return is_device or ending_of(path) in FORMATS
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:

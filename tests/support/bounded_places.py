@@ -186,8 +186,6 @@ rows of all jobs of a client that are on their way
 keys of rows without an outcome
     bulk/ledger.py Ledger.__init__ _pages
     bulk/ledger.py _Page keys
-lines of outcomes in Parquet that are not written yet
-    bulk/outcomes.py _ParquetLines.__init__ _columns
 a batch that waits for room, or for an earlier one
     bulk/audiences/batches.py Batch after
     bulk/audiences/job.py UploadStage._wait_for wait
@@ -295,7 +293,6 @@ values that are looked up once
     bulk/audiences/phone_starts.py _Automaton.__init__ _outcomes
     bulk/audiences/phone_starts.py _Automaton.__init__ _steps
     bulk/audiences/phone_starts.py _Node.__init__ moves
-    bulk/outcomes.py _endings cache
     bulk/audiences/prepare.py Preparer.__init__ lru_cache
     bulk/inputs/dialect.py _cell_pattern lru_cache
     bulk/inputs/dialect.py _null_pattern lru_cache

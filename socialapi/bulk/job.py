@@ -1,7 +1,6 @@
 """Runs bulk jobs, each composed of a reader, a stage and counters, and defines the options that all jobs share."""
 
 import asyncio
-import functools
 import inspect
 import math
 import os
@@ -464,8 +463,14 @@ class JobRun(Generic[C, B, P]):
         problem = self.dispatcher.failure or self.broken_input
         if self._description.part_of is None and not self._description.keeps_files_open:
             log_groups(self._description.noun, report)
-        if not report.adds_up or (problem is None and report.pending and not self._options.dry_run):
-            raise RuntimeError(f"the rows of the job do not add up, which is a bug of this package: {report}")
+        ledger, counts = self._counters.ledger, {**self._counters.outcomes(), "pending": self._counters.pending}
+        adds_up = report.adds_up and (
+            ledger is None or self._description.keeps_files_open or ledger.agrees_with(counts)
+        )
+        if not adds_up or (problem is None and report.pending and not self._options.dry_run):
+            raise RuntimeError(
+                f"the rows of the job do not add up, which is a bug of this package: {report}"
+            ) from problem
         if problem is None:
             return report
         if isinstance(problem, InvalidInput) and not report.read:
@@ -547,7 +552,7 @@ class JobRun(Generic[C, B, P]):
         """Checks and reports the counts after a block is read or a batch is settled."""
         self.judge_rejects()
         if self._settled_calls is not None:
-            self._settled_calls.look()
+            self._settled_calls.start()
         for report in self._reporting:
             report()
 
@@ -622,7 +627,7 @@ class JobRun(Generic[C, B, P]):
         finally:
             try:
                 if not self._description.keeps_files_open:
-                    self._close_files(is_finished=state == "finished" and not self._has_failed)
+                    await self._close_files(is_finished=state == "finished" and not self._has_failed)
             finally:
                 try:
                     await self._stage.aclose()
@@ -630,19 +635,16 @@ class JobRun(Generic[C, B, P]):
                     if self.journal is not None:
                         await self._close_journal(self.journal, state)
 
-    def _close_files(self, *, is_finished: bool) -> None:
-        counters = self._counters
-        counts = {**counters.outcomes(), "pending": counters.pending}
-        closings: list[Callable[[], None]] = []
-        if counters.rejects_file is not None:
-            closings.append(counters.rejects_file.close)
-        if counters.ledger is not None:
-            closings.append(functools.partial(counters.ledger.close, counts, is_finished=is_finished))
-        for close in closings:
+    async def _close_files(self, *, is_finished: bool) -> None:
+        try:
             try:
-                close()
-            except InvalidInput as problem:
-                self.dispatcher.stop(problem)
+                if self._counters.rejects_file is not None:
+                    self._counters.rejects_file.close()
+            finally:
+                if self._counters.ledger is not None:
+                    await self._counters.ledger.close(is_finished=is_finished)
+        except InvalidInput as problem:
+            self.dispatcher.stop(problem)
 
     @property
     def _has_failed(self) -> bool:

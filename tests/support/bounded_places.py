@@ -179,7 +179,7 @@ the disk
     internal/sqlite_file.py SqliteFile.open ThreadPoolExecutor
     webhooks/inbox.py Inbox._claim_abandoned read
 rows of all jobs of a client that are on their way
-    bulk/ledger.py Ledger.__init__ held
+    bulk/ledger.py Ledger.__init__ _held
     bulk/sync/job.py SyncJob.__init__ _refused
     session/budget.py _InUse batches
     session/budget.py _InUse waiting

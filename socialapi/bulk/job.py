@@ -24,7 +24,6 @@ from socialapi.bulk.output_file import part_of, same_file
 from socialapi.bulk.progress import OnProgress, Pace
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.settled import OnSettled, SettledCalls, explained
-from socialapi.bulk.timed_reading import TimedReading
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.internal.fairness import yield_if_due, yield_to_others
@@ -35,6 +34,7 @@ from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import UploadReport
 from socialapi.routes.route import Target
+from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
 from socialapi.session.rate_limiter import seconds_until
 from socialapi.session.session import Session
@@ -328,6 +328,72 @@ def run_job(
     return session.telemetry.job(description.telemetry_kind, run.run(), run.counts)
 
 
+class TimedReading(Generic[C]):
+    """Reads the blocks of a job. `is_due` is true if the rows read so far must be sent now.
+
+    A row waits in the reader until its block is complete, and then in the open batch of the stage. Once the first row
+    has waited for `seconds` and another request may start, the reader returns the rows that it has collected. Until
+    then, more rows can join. Without `seconds`, there is no limit.
+    """
+
+    def __init__(self, reader: Reader[C], dispatcher: Dispatcher[Any], clock: Clock, seconds: float | None) -> None:
+        self._reader = reader
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._seconds = seconds
+        self._in_reader: float | None = None
+        """When the first row that is waiting in the reader arrived."""
+        self._in_block: float | None = None
+        self._in_batch: float | None = None
+        """When the first row of the open batch arrived, or an earlier time."""
+        self._has_rows = asyncio.Event()
+        """Set while rows are waiting in the reader."""
+        self._fell_due = False
+        self.is_due: bool = False
+        if seconds is not None:
+            reader.on_first_row = self._note_first_row
+
+    async def read_block(self) -> C | None:
+        """Returns the next block; None at the end, or if waiting rows are due and no new row has arrived."""
+        if self._seconds is None:
+            return await self._reader.read_block()
+        is_rest = self._reader.has_block
+        waiting = asyncio.create_task(self._end_block_when_due(self._seconds), name="socialapi flush")
+        try:
+            block = await self._reader.read_block()
+            if not is_rest:
+                self._in_block, self._in_reader = self._in_reader, None
+                self._has_rows.clear()
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+        self.is_due = self._fell_due and not self._reader.has_block
+        self._fell_due = self._fell_due and not self.is_due
+        return block
+
+    def note_waiting(self, first_number: int, first_waiting: int | None) -> None:
+        """Notes the first row of a block that the stage took, and the first in its open batch, or None."""
+        if first_waiting is None:
+            self._in_batch = None
+        elif first_waiting >= first_number:
+            self._in_batch = self._in_block
+
+    def _note_first_row(self) -> None:
+        self._in_reader = self._clock.monotonic()
+        self._has_rows.set()
+
+    async def _end_block_when_due(self, seconds: float) -> None:
+        first = self._in_batch
+        if first is None:
+            await self._has_rows.wait()
+            first = self._in_reader
+        assert first is not None
+        await self._clock.sleep(max(0.0, first + seconds - self._clock.monotonic()))
+        await self._dispatcher.until_room()
+        self._fell_due = True
+        self._reader.end_block()
+
+
 class JobRun(Generic[C, B, P]):
     """One run of a job, which reads the input and passes it to the stage, and closes everything at
     the end.
@@ -529,7 +595,7 @@ class JobRun(Generic[C, B, P]):
                 await yield_to_others()  # an iterable is read without ever waiting, and others go on
         finally:
             try:
-                await self._reading.aclose()
+                await self._reader.aclose()
             except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
                 self.broken_input = self.broken_input or problem
 
@@ -546,7 +612,7 @@ class JobRun(Generic[C, B, P]):
             await self._stage.take(block)
         if self._reading.is_due:
             await self._stage.flush()
-        self._reading.took(read + 1, self._stage.first_waiting)
+        self._reading.note_waiting(read + 1, self._stage.first_waiting)
 
     def _look_again(self) -> None:
         """Checks and reports the counts after a block is read or a batch is settled."""

@@ -69,7 +69,7 @@ storing an event
     webhooks/inbox.py _within_time timeout
 a row of an async iterable, for the others of its request
     bulk/inputs/iterables.py AsyncIterableReader._collect wait
-    bulk/timed_reading.py TimedReading._watch sleep
+    bulk/job.py TimedReading._end_block_when_due sleep
 the next item, event or webhook
     webhooks/inbox.py Inbox.take wait
     webhooks/queue.py MemoryStore.take wait
@@ -521,7 +521,7 @@ It is made up, with as many rows as were asked for.
     cli/demo_data.py _Feed.__init__ deque
     cli/demo_data.py _Feed.__init__ products
 It waits for the next thing to do, until it is cancelled.
-    bulk/timed_reading.py TimedReading._watch wait
+    bulk/job.py TimedReading._end_block_when_due wait
     emulator/platform/challenges.py Challenges._watch timeout
     emulator/platform/challenges.py Challenges._watch wait
     emulator/platform/fan_out.py StreamHub._watch timeout
@@ -549,7 +549,7 @@ It is a value, which is filled when it is made.
 It waits for tasks that it has cancelled.
     bulk/dispatcher.py Dispatcher.cancel gather
     bulk/inputs/iterables.py AsyncIterableReader.aclose gather
-    bulk/timed_reading.py TimedReading.aclose gather
+    bulk/job.py TimedReading.read_block gather
     emulator/platform/deliveries.py Deliveries.close gather
     emulator/platform/streaming.py LiveStream.serve gather
     integrations/redis.py RedisTokenCache.lock gather

@@ -228,9 +228,9 @@ B = TypeVar("B", bound=Sendable)
 P = TypeVar("P", bound=UploadReport)
 C = TypeVar("C", bound=Sized)
 
-JUDGED_FROM_ROWS: Final = 10_000
+CHECKED_FROM_ROWS: Final = 10_000
 """The number of rows read before the share of rejected rows is checked; with fewer rows it is checked at the end."""
-OURS: Final = (InvalidInput, ConfigurationError)
+FILE_ERRORS: Final = (InvalidInput, ConfigurationError)
 """The errors that stop a job when one of its files cannot be written any more."""
 
 
@@ -249,7 +249,7 @@ class JobDescription(FrozenRecord):
     """The input as it was given."""
     settings: Mapping[str, Setting] = {}
     """Everything that changes what is sent, for the journal. It contains no personal values."""
-    judges_whole_input: bool = False
+    checks_whole_input: bool = False
     """Whether the share of rejected rows is checked only once all rows are read."""
     part_of: UploadReport | None = None
     """The counts of the larger job that contains this one, of which the share of rejected rows is computed."""
@@ -429,11 +429,11 @@ class JobRun(Generic[C, B, P]):
             settle,
             self._limit,
             budget=session.packed_budget if options.is_packed else session.budget,
-            on_settled=self._look_again,
+            on_settled=self._check_counts,
         )
         seconds = options.flush_after_seconds
         if seconds is UNSET:
-            waits = reader.why_not_flushed is not None or options.journal is not None or description.judges_whole_input
+            waits = reader.why_not_flushed is not None or options.journal is not None or description.checks_whole_input
             seconds = None if waits else FLUSH_AFTER_SECONDS
         self._reading = TimedReading(reader, self.dispatcher, session.clock, seconds)
         self._counted: Mapping[str, int] = {}
@@ -480,15 +480,15 @@ class JobRun(Generic[C, B, P]):
             self._on_progress = None
             self.dispatcher.stop(problem)
 
-    def judge_rejects(self, *, at_end: bool = False) -> None:
+    def check_reject_share(self, *, at_end: bool = False) -> None:
         """Stops the job if the share of rejected rows is larger than allowed."""
         most, part_of = self._options.max_reject_share, self._description.part_of
-        if most is None or (self.is_reading and self._description.judges_whole_input):
+        if most is None or (self.is_reading and self._description.checks_whole_input):
             return
         read, rejected = self._counters.read, self._counters.rejected
         if part_of is not None:
             read, rejected = part_of.read, part_of.rejected + rejected
-        if not rejected or not (at_end or read >= JUDGED_FROM_ROWS) or rejected / read <= most:
+        if not rejected or not (at_end or read >= CHECKED_FROM_ROWS) or rejected / read <= most:
             return
         self.dispatcher.stop(
             LimitExceeded(
@@ -589,10 +589,10 @@ class JobRun(Generic[C, B, P]):
                     return
                 try:
                     await self._take(block)
-                except OURS as problem:
+                except FILE_ERRORS as problem:
                     self.dispatcher.stop(problem)
-                self._look_again()
-                await yield_to_others()  # an iterable is read without ever waiting, and others go on
+                self._check_counts()
+                await yield_to_others()  # an iterable is read without ever waiting, and other tasks continue
         finally:
             try:
                 await self._reader.aclose()
@@ -614,9 +614,9 @@ class JobRun(Generic[C, B, P]):
             await self._stage.flush()
         self._reading.note_waiting(read + 1, self._stage.first_waiting)
 
-    def _look_again(self) -> None:
+    def _check_counts(self) -> None:
         """Checks and reports the counts after a block is read or a batch is settled."""
-        self.judge_rejects()
+        self.check_reject_share()
         if self._settled_calls is not None:
             self._settled_calls.start()
         for report in self._reporting:
@@ -647,10 +647,10 @@ class JobRun(Generic[C, B, P]):
             await self._stage.flush()
             await self.dispatcher.drain()
             if self.broken_input is None:
-                self.judge_rejects(at_end=True)
+                self.check_reject_share(at_end=True)
             if self.dispatcher.failure is None and self.broken_input is None:
                 await self._stage.finish()
-        except OURS as problem:
+        except FILE_ERRORS as problem:
             self.dispatcher.stop(problem)
         await self.dispatcher.drain()
 
@@ -719,7 +719,7 @@ class JobRun(Generic[C, B, P]):
     async def _close_journal(self, journal: Journal, state: State) -> None:
         try:
             await journal.finish("stopped" if self._has_failed else state, self._report().counts)
-        except OURS as problem:
+        except FILE_ERRORS as problem:
             self.dispatcher.stop(problem)
         finally:
             await journal.aclose()

@@ -351,7 +351,7 @@ def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
     roles = {name: tuple([value] if isinstance(value, str) else value) for name, value in columns.items()}
     for name, given in roles.items():
         if other := [role for role in given if role and role not in selection.all_roles]:
-            raise InvalidInput(f"the layout {place} reads {quoted(name)} as {quoted(other[0])}, which nothing is")
+            raise InvalidInput(f"the layout {place} reads {quoted(name)} as {quoted(other[0])}, which is no field")
     facts = {name: value for name, value in found.items() if name not in ("version", "header", "columns")}
     facts |= {name: tuple(facts[name]) for name in ("rows", "repeated") if name in facts}
     columns = {name: tuple(filter(None, given)) for name, given in roles.items()}

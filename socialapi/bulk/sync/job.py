@@ -16,7 +16,7 @@ from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.counters import IssueGroups, RowCounters, report_of
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import OURS, JobDescription, LimitExceeded, log_groups, run_job, same_files
+from socialapi.bulk.job import FILE_ERRORS, JobDescription, LimitExceeded, log_groups, run_job, same_files
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.settled import call_settled, explained
 from socialapi.bulk.sync.reading import ReadingJob, SyncOptions
@@ -482,7 +482,7 @@ class SyncJob:
             yield
         except BulkError as stopped:
             cause = stopped.__cause__
-        except OURS as problem:
+        except FILE_ERRORS as problem:
             cause = problem
         else:
             return

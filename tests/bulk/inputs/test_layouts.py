@@ -385,7 +385,7 @@ async def test_a_layout_has_no_name_that_is_data(name: str) -> None:
         ('version = 1\nreads = "people"\nformat = "jsonl"\nfoo = 1\n[columns]\n"a" = ""', 'look at "foo"'),
         (
             'version = 1\nreads = "people"\nformat = "jsonl"\n[columns]\n"a" = "mail"',
-            'reads "a" as "mail", which nothing is',
+            'reads "a" as "mail", which is no field',
         ),
     ],
 )

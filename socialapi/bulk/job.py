@@ -29,6 +29,7 @@ from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.logs import LOGGER
+from socialapi.internal.private_files import is_written_through
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.validation import Faults, invalid
@@ -155,8 +156,10 @@ class JobOptions(FrozenRecord):
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
         if self.key is not None and self.outcomes is None:
             yield invalid("key", "needs outcomes=…, the file that it is written to")
-        if self.outcomes is not None and "outcomes" not in at_addresses and not _is_outcomes(self.outcomes):
-            yield invalid("outcomes", f"must end in one of {', '.join(FORMATS)}")
+        if self.outcomes is not None and "outcomes" not in at_addresses and ending_of(self.outcomes) not in FORMATS:
+            path = Path(self.outcomes)
+            if path.is_dir() or not is_written_through(path):  # a device or a pipe gets CSV
+                yield invalid("outcomes", f"must end in one of {', '.join(FORMATS)}")
         yield from self._clashes()
 
     def _clashes(self) -> Iterator[InvalidInput]:
@@ -191,12 +194,6 @@ def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterato
     for role, path in others.items():
         if isinstance(file, str | os.PathLike) and same_file(file, path):
             yield invalid(name, f"is {role} ({os.fsdecode(file)}); choose another path")
-
-
-def _is_outcomes(path: str | os.PathLike[str]) -> bool:
-    """Returns whether the ending of the path decides a format, or the path is a device or pipe, which gets CSV."""
-    is_device = Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
-    return is_device or ending_of(path) in FORMATS
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:

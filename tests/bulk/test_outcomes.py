@@ -485,6 +485,13 @@ async def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["pipe"]
 
 
+async def test_an_open_file_gets_csv(tmp_path: Path) -> None:
+    """As `--outcomes /dev/stdout > out` does, whatever the name of the file."""
+    with (tmp_path / "out").open("wb") as file:
+        await job_of(ModelService(), [{"email": "x@example.com"}], outcomes=f"/dev/fd/{file.fileno()}").run()
+    assert (tmp_path / "out").read_bytes() == b"row,key,outcome,reason\r\n1,,accepted,\r\n"
+
+
 async def test_a_broken_input_leaves_a_line_for_each_row_that_was_read(tmp_path: Path) -> None:
     def rows() -> Iterable[dict[str, str]]:
         for number in range(2_000):

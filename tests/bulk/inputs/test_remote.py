@@ -82,7 +82,7 @@ async def server(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> Async
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The waits before requests that are repeated."""
     found = list[float]()
-    monkeypatch.setattr(remote, "_sleep", found.append)
+    monkeypatch.setattr(remote, "sleep", found.append)
     return found
 
 

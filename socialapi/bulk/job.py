@@ -15,7 +15,7 @@ from socialapi._speedups import log_if_disabled
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
 from socialapi.bulk.inputs.addresses import ONLY_HERE, is_address
-from socialapi.bulk.inputs.layouts import OPTIONS, FileLayout, with_layout
+from socialapi.bulk.inputs.layouts import OPTIONS, FileLayout, NamedColumns, with_layout
 from socialapi.bulk.inputs.reader import Block, NoRows, Reader, TableForm
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.ledger import Ledger
@@ -79,7 +79,7 @@ class JobOptions(FrozenRecord):
     layout: str | os.PathLike[str] | FileLayout | None = None
     """The path of a layout file; once the job runs, the layout that was read from it."""
 
-    def laid_out(self, selection: Any) -> Self:
+    def laid_out(self, selection: NamedColumns) -> Self:
         """Returns the options completed from their layout file; `selection` is a selection without given columns."""
         names = attrs.fields_dict(type(self)).keys() & {*OPTIONS, "layout"}
         return attrs.evolve(self, **with_layout({name: getattr(self, name) for name in names}, selection))

@@ -36,7 +36,7 @@ from socialapi.bulk.inputs.dialect import (
     with_escapes,
     without_comment_mark,
 )
-from socialapi.bulk.inputs.layouts import DELIMITERS
+from socialapi.bulk.inputs.layouts import DELIMITERS, Layout
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
@@ -44,7 +44,6 @@ from socialapi.bulk.inputs.reader import (
     MAX_BLANK_ROWS,
     ROWS_PER_BLOCK,
     Block,
-    Layout,
     NoRows,
     RowProblem,
     Selection,

@@ -27,12 +27,11 @@ from socialapi.bulk.inputs.csv import read_csv
 from socialapi.bulk.inputs.dialect import READ_BYTES
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
 from socialapi.bulk.inputs.json import path_of_rows, read_json_array, read_json_lines
-from socialapi.bulk.inputs.layouts import FileLayout, NamesChanged
+from socialapi.bulk.inputs.layouts import FileLayout, Layout, NamesChanged
 from socialapi.bulk.inputs.reader import (
     BinaryFile,
     Block,
     FileVersion,
-    Layout,
     NoRows,
     Selection,
     ThreadedReader,

@@ -7,8 +7,9 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 import attrs
 
@@ -204,6 +205,60 @@ class FileLayout(FrozenRecord):
         return _COMMENT + "".join(lines)
 
 
+class Layout(Protocol):
+    """The meaning of the columns of a block."""
+
+    @property
+    def positions(self) -> Sequence[int]:
+        """The positions of the columns to read among all names, in the order of the block."""
+
+    @property
+    def key(self) -> int | None:
+        """The index of the key column among the columns of the block; None if there is none."""
+
+    @property
+    def roles(self) -> AbstractSet[tuple[str, str]]:
+        """The name of each column to read, and the field that it is read as."""
+
+    def is_row(self, cells: Sequence[str]) -> bool | None:
+        """Returns whether these cells, one for each name, are a complete row; None if they may be one."""
+
+
+class NamedColumns(Protocol):
+    """The columns that a job reads, as far as a layout records them."""
+
+    given: Mapping[str, tuple[str, ...]]
+    noted: dict[str, str]
+
+    @property
+    def reads(self) -> str:
+        """What the rows are: people or products."""
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """The fields that this job reads."""
+
+    @property
+    def all_roles(self) -> Sequence[str]:
+        """The fields that any job reads."""
+
+    @property
+    def files(self) -> FoundFiles:
+        """The properties of the files that were read."""
+
+    def of_keys(self, names: Sequence[str]) -> Layout:
+        """Returns the layout of objects with these keys, even if required ones are missing."""
+
+    def role_of(self, name: str) -> str:
+        """Returns the field for a column name, if it is the only column; an empty text if the column is ignored.
+
+        The names of other columns matter only if they are read as the same field.
+        """
+
+    def check_layout(self, layout: FileLayout) -> None:
+        """Raises InvalidInput if the job cannot use the options that the layout has."""
+
+
 def _toml(value: Any) -> str:
     """Returns a value as TOML, in which basic strings escape as those of JSON do, and DEL as well."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -228,7 +283,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([text[:_LINE_CHARACTERS]], delimiter=delimiter, skipinitialspace=True), [])
 
 
-def layout_of(selection: Any, default_region: str | None, phone_format: str) -> FileLayout:
+def layout_of(selection: NamedColumns, default_region: str | None, phone_format: str) -> FileLayout:
     """Returns the layout of the files that were read. Raises InvalidInput if they differ or would be named by data."""
     files = selection.files.different()
     if not files:
@@ -286,7 +341,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 
 def write_layout_of(
-    selection: Any, path: str | os.PathLike[str] | None, default_region: str | None = None, phone_format: str = "auto"
+    selection: NamedColumns,
+    path: str | os.PathLike[str] | None,
+    default_region: str | None = None,
+    phone_format: str = "auto",
 ) -> None:
     """Writes the layout of the files (mode 0600) if a path is given. A file that exists must have the same content."""
     if path is None:
@@ -330,7 +388,7 @@ def _toml_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     raise InvalidInput(f"the layout {_shown(path)} cannot be read: {says}")
 
 
-def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
+def read_layout(path: str | os.PathLike[str], selection: NamedColumns) -> FileLayout:
     """Reads the layout of a selection. Raises InvalidInput, with the reason, if it cannot be used."""
     found, place = _toml_of(path), _shown(path)
     if found.get("version") != VERSION:
@@ -386,7 +444,7 @@ _VALID: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 
 
-def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]:
+def with_layout(options: Mapping[str, Any], selection: NamedColumns) -> Mapping[str, Any]:
     """Returns the options of a job, completed from their layout. `selection` has no given columns.
 
     The result lists only the columns that would not be found by their names, so that a journal has the same settings

@@ -11,16 +11,15 @@ import os
 import re
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence, Sized
-from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from itertools import chain, islice
 from types import TracebackType
-from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
 import attrs
 
 from socialapi.bulk.inputs.columns import names_given, positions_of, printable_names, quoted, shown_name
-from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles, NamesChanged
+from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles, Layout, NamedColumns, NamesChanged
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import invalid
@@ -115,25 +114,6 @@ class TableForm(NamedTuple):
 ANY_FORM: Final = TableForm()
 
 
-class Layout(Protocol):
-    """The meaning of the columns of a block."""
-
-    @property
-    def positions(self) -> Sequence[int]:
-        """The positions of the columns to read among all names, in the order of the block."""
-
-    @property
-    def key(self) -> int | None:
-        """The index of the key column among the columns of the block; None if there is none."""
-
-    @property
-    def roles(self) -> AbstractSet[tuple[str, str]]:
-        """The name of each column to read, and the field that it is read as."""
-
-    def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether these cells, one for each name, are a complete row; None if they may be one."""
-
-
 def rows_looked_at(columns: int) -> int:
     """Returns how many of the first rows are searched for columns that should have been read."""
     return max(100, min(1_000, _CELLS_LOOKED_AT // max(1, columns)))
@@ -195,7 +175,7 @@ def _between(found: Mapping[int, RowProblem], start: int, stop: int) -> Mapping[
     return {index - start: problem for index, problem in found.items() if start <= index < stop} if found else found
 
 
-def note_names(selection: Any, names: Collection[str]) -> None:
+def note_names(selection: "Selection[Any]", names: Collection[str]) -> None:
     """Records the column names of a file. Raises NamesChanged if they differ from its layout."""
     if "names" in selection.files.current:
         return  # a table is looked at again with the columns that are read
@@ -204,23 +184,20 @@ def note_names(selection: Any, names: Collection[str]) -> None:
         raise NamesChanged(changes)
 
 
-def by_name(selection: Any) -> Callable[[str], str]:
+def by_name(selection: "Selection[Any]") -> Callable[[str], str]:
     """Returns a function that returns the field for a column name, without the given columns and without a layout."""
-    plain = attrs.evolve(selection, form=ANY_FORM, given={}, files=FoundFiles(), noted={}, remarks=[])
-    role_of: Callable[[str], str] = plain.role_of
-    return role_of
+    plain: Selection[Any] = attrs.evolve(
+        cast("Any", selection), form=ANY_FORM, given={}, files=FoundFiles(), noted={}, remarks=[]
+    )
+    return plain.role_of
 
 
-class Selection(Protocol[L_co]):
+class Selection(NamedColumns, Protocol[L_co]):
     """The columns that a job reads from its input, and its wording of errors."""
 
     @property
     def form(self) -> TableForm:
         """How a table names its columns."""
-
-    @property
-    def files(self) -> FoundFiles:
-        """The properties of the files that were read, for a layout."""
 
     @property
     def remarks(self) -> list[RowIssue]:
@@ -262,12 +239,6 @@ class Selection(Protocol[L_co]):
 
     def of_keys(self, names: Sequence[str]) -> L_co:
         """Returns the layout of objects with these keys, even if required ones are missing."""
-
-    def role_of(self, name: str) -> str:
-        """Returns the field for a column name, if it is the only column; an empty text if the column is ignored.
-
-        The names of other columns matter only if they are read as the same field.
-        """
 
     def knows_any(self, names: Sequence[str]) -> bool:
         """Returns whether any of these names is read."""

@@ -135,8 +135,11 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
         dialect = dialect.escaping(form.layout.escapes, first_lines[0])
     if dialect != head.dialect:
         rows = dialect.parse_all(first_lines)
-    selection.files.note(
-        delimiter=dialect.delimiter, escapes=dialect.escapes, header_line=line if form.header else None
+    facts = selection.files.current
+    facts.delimiter, facts.escapes, facts.header_line = (
+        dialect.delimiter,
+        dialect.escapes,
+        line if form.header else None,
     )
     table = _Table(first_lines, source, dialect, line)
     names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, rows)))]

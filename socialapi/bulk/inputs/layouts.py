@@ -55,27 +55,36 @@ class NamesChanged(Exception):
         self.changes = changes
 
 
+@attrs.define
+class FileFacts:
+    """The properties of a file of an input. The names of its columns are None until they are read."""
+
+    format: str = ""
+    encoding: str | None = None
+    rows: tuple[str, ...] = ()
+    delimiter: str | None = None
+    escapes: Escapes = "nothing"
+    header_line: int | None = None
+    names: Sequence[str] | None = None
+
+
 @attrs.define(eq=False)
 class FoundFiles:
     """The properties of the files of an input: of the first file, and of the first that differs from it."""
 
-    found: list[dict[str, Any]] = attrs.field(factory=list)
-    current: dict[str, Any] = attrs.field(factory=dict)
+    found: list[FileFacts] = attrs.field(factory=list)
+    current: FileFacts = attrs.field(factory=FileFacts)
 
-    def begin(self, **facts: Any) -> None:
+    def begin(self, facts: FileFacts) -> None:
         """Records the properties of the next file."""
         self.found = self.different()
         self.current = facts
         if len(self.found) < 2:
             self.found.append(facts)
 
-    def note(self, **facts: Any) -> None:
-        """Records more properties of the current file."""
-        self.current.update(facts)
-
-    def different(self) -> list[dict[str, Any]]:
+    def different(self) -> list[FileFacts]:
         """Returns the first file with names, and the first file that differs from it."""
-        named = [each for each in self.found if "names" in each]
+        named = [each for each in self.found if each.names is not None]
         return named[:1] if len(named) > 1 and named[0] == named[1] else named
 
 
@@ -289,9 +298,9 @@ def layout_of(selection: NamedColumns, default_region: str | None, phone_format:
     if not files:
         raise InvalidInput("no layout is written: the input names no columns")
     if len(files) > 1:
-        other = [name for name in {**files[0], **files[1]} if files[0].get(name) != files[1].get(name)]
+        other = [name for name in attrs.fields_dict(FileFacts) if getattr(files[0], name) != getattr(files[1], name)]
         raise InvalidInput(f"no layout is written: the files differ in their {', '.join(other)}")
-    facts = dict(files[0])
+    facts = attrs.asdict(files[0], recurse=False)
     counts = Counter(name for name in facts.pop("names") if name.strip())
     if hidden := [str(at) for at, name in enumerate(counts, 1) if holds_data(name)]:
         raise InvalidInput(f"no layout is written: the names of columns {_listed(hidden)} look like data")

@@ -177,9 +177,9 @@ def _between(found: Mapping[int, RowProblem], start: int, stop: int) -> Mapping[
 
 def note_names(selection: "Selection[Any]", names: Collection[str]) -> None:
     """Records the column names of a file. Raises NamesChanged if they differ from its layout."""
-    if "names" in selection.files.current:
+    if selection.files.current.names is not None:
         return  # a table is looked at again with the columns that are read
-    selection.files.note(names=list(names))
+    selection.files.current.names = list(names)
     if (layout := selection.form.layout) is not None and (changes := layout.changes(list(names), by_name(selection))):
         raise NamesChanged(changes)
 

@@ -236,8 +236,13 @@ class Layout(Protocol):
 class NamedColumns(Protocol):
     """The columns that a job reads, as far as a layout records them."""
 
-    given: Mapping[str, tuple[str, ...]]
-    noted: dict[str, str]
+    @property
+    def given(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns that the user gave for each field."""
+
+    @property
+    def noted(self) -> Mapping[str, str]:
+        """The field of each name in the input; empty for an ignored column."""
 
     @property
     def reads(self) -> str:

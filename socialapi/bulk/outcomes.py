@@ -152,8 +152,10 @@ class OutcomesFile(OutputFile):
         of the first byte, and `keys` has a key for each byte. Raises InvalidInput if the disk is full.
         """
         rows = mask.count(1)
-        numbers = compress(range(first, first + len(mask)), mask)
-        kept = list(compress(keys, mask)) if keys else [""] * rows
+        numbers: Iterable[int] = range(first, first + len(mask))
+        kept = keys or [""] * len(mask)
+        if rows < len(mask):
+            numbers, kept = compress(numbers, mask), list(compress(kept, mask))
         if reasons or places or not self._format.is_plain("".join(kept)):
             columns = (numbers, kept, repeat(outcome, rows), reasons or repeat("", rows), *zip(*places, strict=True))
             lines = self._format.lines(columns)

@@ -209,7 +209,8 @@ a request of an upload
     bulk/audiences/batches.py Batch blocks
     bulk/audiences/batches.py Packer.__init__ _frames
 between attempts of a call
-    bulk/products/sender.py waited sleep
+    bulk/products/sender.py wait_to_retry sleep
+    bulk/inputs/remote.py _with_retries sleep
 a block of rows that is read
     bulk/audiences/prepare.py PreparedBlock cleaned
     bulk/audiences/prepare.py PreparedBlock rejects

@@ -472,7 +472,6 @@ It has an entry for each event loop, or for each task, file or connection that l
 It has the names of the columns of two files at most.
     bulk/inputs/arrow.py ArrowBlocks.__init__ _measures
     bulk/inputs/layouts.py FileLayout.positions defaultdict
-    bulk/inputs/layouts.py FoundFiles current
     bulk/inputs/layouts.py FoundFiles found
     bulk/inputs/layouts.py layout_of defaultdict
     bulk/inputs/layouts.py with_layout defaultdict

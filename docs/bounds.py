@@ -15,7 +15,7 @@ from typing import Any, Final
 import attrs
 
 from socialapi import Config, errors
-from socialapi.bulk import job, outcomes
+from socialapi.bulk import job
 from socialapi.bulk.audiences import dedup
 from socialapi.bulk.audiences.cells import MAX_TEXTS_PER_CELL
 from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
@@ -411,11 +411,6 @@ FILES: Final = (
         "keys of rows without an outcome",
         *fixed(PAGES_IN_MEMORY * ROWS_PER_BLOCK, lambda n: f"{n:,} in memory"),
         "they go to an unnamed temporary file",
-    ),
-    Bound(
-        "unwritten outcomes for a Parquet file",
-        *fixed(outcomes.LINES_PER_ROW_GROUP, of("lines")),
-        "they are written as a row group",
     ),
     Bound("an outcomes file", "a line for each row", "`outcomes=`", "the disk is full: the job stops"),
     Bound("a rejects file", "a line for each rejected row", "`rejects=`", "the disk is full: `ConfigurationError`"),

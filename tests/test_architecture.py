@@ -76,7 +76,7 @@ ROOMS_OF_BULK: Final = (
     "ledger",
     "counters settled",
     "dispatcher",
-    "journals progress timed_reading",
+    "journals progress",
     "job",
     "audiences products",
     "linting sync",

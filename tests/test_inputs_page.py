@@ -287,7 +287,8 @@ class Bench:
                     except AssertionError as fault:
                         raise AssertionError(f"{job.name} of {row.labels}, {name}: {fault}") from fault
             assert len(seen) == 1, f"{job.name} of {row.labels}: {seen}"
-            outcomes[job.what].setdefault(*seen, []).append(job.name)
+            (outcome,) = seen
+            outcomes[job.what].setdefault(outcome, []).append(job.name)
         return line_of((*row.labels, *map(cell_of, outcomes.values())))
 
 

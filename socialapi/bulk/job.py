@@ -1,7 +1,6 @@
 """Runs bulk jobs, each composed of a reader, a stage and counters, and defines the options that all jobs share."""
 
 import asyncio
-import functools
 import inspect
 import math
 import os
@@ -16,26 +15,27 @@ from socialapi._speedups import log_if_disabled
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
 from socialapi.bulk.inputs.addresses import ONLY_HERE, is_address
-from socialapi.bulk.inputs.layouts import OPTIONS, FileLayout, with_layout
+from socialapi.bulk.inputs.layouts import OPTIONS, FileLayout, NamedColumns, with_layout
 from socialapi.bulk.inputs.reader import Block, NoRows, Reader, TableForm
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.ledger import Ledger
-from socialapi.bulk.outcomes import ENDINGS, OutcomesFile, ending_of
+from socialapi.bulk.outcomes import FORMATS, OutcomesFile, ending_of
 from socialapi.bulk.output_file import part_of, same_file
 from socialapi.bulk.progress import OnProgress, Pace
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.settled import OnSettled, SettledCalls, explained
-from socialapi.bulk.timed_reading import TimedReading
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.logs import LOGGER
+from socialapi.internal.private_files import is_written_through
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import UploadReport
 from socialapi.routes.route import Target
+from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
 from socialapi.session.rate_limiter import seconds_until
 from socialapi.session.session import Session
@@ -79,7 +79,7 @@ class JobOptions(FrozenRecord):
     layout: str | os.PathLike[str] | FileLayout | None = None
     """The path of a layout file; once the job runs, the layout that was read from it."""
 
-    def laid_out(self, selection: Any) -> Self:
+    def laid_out(self, selection: NamedColumns) -> Self:
         """Returns the options completed from their layout file; `selection` is a selection without given columns."""
         names = attrs.fields_dict(type(self)).keys() & {*OPTIONS, "layout"}
         return attrs.evolve(self, **with_layout({name: getattr(self, name) for name in names}, selection))
@@ -155,8 +155,10 @@ class JobOptions(FrozenRecord):
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
         if self.key is not None and self.outcomes is None:
             yield invalid("key", "needs outcomes=…, the file that it is written to")
-        if self.outcomes is not None and "outcomes" not in at_addresses and not _is_outcomes(self.outcomes):
-            yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
+        if self.outcomes is not None and "outcomes" not in at_addresses and ending_of(self.outcomes) not in FORMATS:
+            path = Path(self.outcomes)
+            if path.is_dir() or not is_written_through(path):  # a device or a pipe gets CSV
+                yield invalid("outcomes", f"must end in one of {', '.join(FORMATS)}")
         yield from self._clashes(files)
 
     def _clashes(self, files: Mapping[str, str | os.PathLike[str]]) -> Iterator[InvalidInput]:
@@ -193,12 +195,6 @@ def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterato
             yield invalid(name, f"is {role} ({os.fsdecode(file)}); choose another path")
 
 
-def _is_outcomes(path: str | os.PathLike[str]) -> bool:
-    """Returns whether the path has the ending of a supported format, or is a device or pipe, which gets CSV."""
-    is_device = Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
-    return is_device or ending_of(path) in ENDINGS
-
-
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
     """Returns the caller's options with the waits and retries of jobs."""
     policy = RetryPolicy(
@@ -228,9 +224,9 @@ B = TypeVar("B", bound=Sendable)
 P = TypeVar("P", bound=UploadReport)
 C = TypeVar("C", bound=Sized)
 
-JUDGED_FROM_ROWS: Final = 10_000
+CHECKED_FROM_ROWS: Final = 10_000
 """The share of rejected rows is checked once this many rows are read, or else at the end."""
-OURS: Final = (InvalidInput, ConfigurationError)
+FILE_ERRORS: Final = (InvalidInput, ConfigurationError)
 """The errors that stop a job when one of its files can no longer be written."""
 
 
@@ -249,7 +245,7 @@ class JobDescription(FrozenRecord):
     """The input, as the caller passed it."""
     settings: Mapping[str, Setting] = {}
     """Everything that changes what is sent, for the journal. It contains no personal values."""
-    judges_whole_input: bool = False
+    checks_whole_input: bool = False
     """Whether the share of rejected rows is checked only once all rows are read."""
     part_of: UploadReport | None = None
     """The counts of the larger job that contains this one. The share of rejected rows is computed from them."""
@@ -328,6 +324,69 @@ def run_job(
     return session.telemetry.job(description.telemetry_kind, run.run(), run.counts)
 
 
+class TimedReading(Generic[C]):
+    """Reads the blocks of a job. `is_due` is true if the rows read so far must be sent now.
+
+    A row waits in the reader until its block is complete, and then in the open batch of the stage. Once the first row
+    has waited for `seconds` and another request may start, the reader returns the rows that it has collected. Until
+    then, more rows can join.
+    """
+
+    def __init__(self, reader: Reader[C], dispatcher: Dispatcher[Any], clock: Clock, seconds: float) -> None:
+        self._reader = reader
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._seconds = seconds
+        self._in_reader: float | None = None
+        """The time when the first row that waits in the reader arrived."""
+        self._in_block: float | None = None
+        self._in_batch: float | None = None
+        """The time when the first row of the open batch arrived, or an earlier time."""
+        self._has_rows = asyncio.Event()
+        """Set while rows are waiting in the reader."""
+        self._fell_due = False
+        self.is_due: bool = False
+        reader.on_first_row = self._note_first_row
+
+    async def read_block(self) -> C | None:
+        """Returns the next block; None at the end, or if waiting rows are due and no new row has arrived."""
+        is_rest = self._reader.has_block
+        waiting = asyncio.create_task(self._end_block_when_due(self._seconds), name="socialapi flush")
+        try:
+            block = await self._reader.read_block()
+            if not is_rest:
+                self._in_block, self._in_reader = self._in_reader, None
+                self._has_rows.clear()
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+        self.is_due = self._fell_due and not self._reader.has_block
+        self._fell_due = self._fell_due and not self.is_due
+        return block
+
+    def note_waiting(self, first_number: int, first_waiting: int | None) -> None:
+        """Notes the first row of a block that the stage took, and the first in its open batch, or None."""
+        if first_waiting is None:
+            self._in_batch = None
+        elif first_waiting >= first_number:
+            self._in_batch = self._in_block
+
+    def _note_first_row(self) -> None:
+        self._in_reader = self._clock.monotonic()
+        self._has_rows.set()
+
+    async def _end_block_when_due(self, seconds: float) -> None:
+        first = self._in_batch
+        if first is None:
+            await self._has_rows.wait()
+            first = self._in_reader
+        assert first is not None
+        await self._clock.sleep(max(0.0, first + seconds - self._clock.monotonic()))
+        await self._dispatcher.until_room()
+        self._fell_due = True
+        self._reader.end_block()
+
+
 class JobRun(Generic[C, B, P]):
     """One run of a job, which reads the input and passes it to the stage, and closes everything at
     the end.
@@ -363,11 +422,11 @@ class JobRun(Generic[C, B, P]):
             settle,
             self._limit,
             budget=session.packed_budget if options.is_packed else session.budget,
-            on_settled=self._look_again,
+            on_settled=self._check_counts,
         )
         seconds = options.flush_after_seconds
         if seconds is UNSET:
-            waits = reader.why_not_flushed is not None or options.journal is not None or description.judges_whole_input
+            waits = reader.why_not_flushed is not None or options.journal is not None or description.checks_whole_input
             seconds = None if waits else FLUSH_AFTER_SECONDS
         self._timed = None if seconds is None else TimedReading(reader, self.dispatcher, session.clock, seconds)
         """Reads the blocks if waiting rows fall due; None if rows may wait for the end of the input."""
@@ -415,15 +474,15 @@ class JobRun(Generic[C, B, P]):
             self._on_progress = None
             self.dispatcher.stop(problem)
 
-    def judge_rejects(self, *, at_end: bool = False) -> None:
+    def check_reject_share(self, *, at_end: bool = False) -> None:
         """Stops the job if the share of rejected rows is larger than allowed."""
         most, part_of = self._options.max_reject_share, self._description.part_of
-        if most is None or (self.is_reading and self._description.judges_whole_input):
+        if most is None or (self.is_reading and self._description.checks_whole_input):
             return
         read, rejected = self._counters.read, self._counters.rejected
         if part_of is not None:
             read, rejected = part_of.read, part_of.rejected + rejected
-        if not rejected or not (at_end or read >= JUDGED_FROM_ROWS) or rejected / read <= most:
+        if not rejected or not (at_end or read >= CHECKED_FROM_ROWS) or rejected / read <= most:
             return
         self.dispatcher.stop(
             LimitExceeded(
@@ -464,8 +523,14 @@ class JobRun(Generic[C, B, P]):
         problem = self.dispatcher.failure or self.broken_input
         if self._description.part_of is None and not self._description.keeps_files_open:
             log_groups(self._description.noun, report)
-        if not report.adds_up or (problem is None and report.pending and not self._options.dry_run):
-            raise RuntimeError(f"the rows of the job do not add up, which is a bug of this package: {report}")
+        ledger, counts = self._counters.ledger, {**self._counters.outcomes(), "pending": self._counters.pending}
+        adds_up = report.adds_up and (
+            ledger is None or self._description.keeps_files_open or ledger.agrees_with(counts)
+        )
+        if not adds_up or (problem is None and report.pending and not self._options.dry_run):
+            raise RuntimeError(
+                f"the rows of the job do not add up, which is a bug of this package: {report}"
+            ) from problem
         if problem is None:
             return report
         if isinstance(problem, InvalidInput) and not report.read:
@@ -518,14 +583,13 @@ class JobRun(Generic[C, B, P]):
                     return
                 try:
                     await self._take(block)
-                except OURS as problem:
+                except FILE_ERRORS as problem:
                     self.dispatcher.stop(problem)
-                self._look_again()
-                # Reading a plain iterable never waits, so other tasks would not run.
-                await yield_if_due()
+                self._check_counts()
+                await yield_if_due()  # reading a plain iterable never waits, so other tasks would not run
         finally:
             try:
-                await (self._timed or self._reader).aclose()
+                await self._reader.aclose()
             except Exception as problem:  # noqa: BLE001  # closing a user's generator may also fail
                 self.broken_input = self.broken_input or problem
 
@@ -543,13 +607,13 @@ class JobRun(Generic[C, B, P]):
         if self._timed is not None:
             if self._timed.is_due:
                 await self._stage.flush()
-            self._timed.took(read + 1, self._stage.first_waiting)
+            self._timed.note_waiting(read + 1, self._stage.first_waiting)
 
-    def _look_again(self) -> None:
+    def _check_counts(self) -> None:
         """Checks and reports the counts after a block is read or a batch is settled."""
-        self.judge_rejects()
+        self.check_reject_share()
         if self._settled_calls is not None:
-            self._settled_calls.look()
+            self._settled_calls.start()
         for report in self._reporting:
             report()
 
@@ -578,10 +642,10 @@ class JobRun(Generic[C, B, P]):
             await self._stage.flush()
             await self.dispatcher.drain()
             if self.broken_input is None:
-                self.judge_rejects(at_end=True)
+                self.check_reject_share(at_end=True)
             if self.dispatcher.failure is None and self.broken_input is None:
                 await self._stage.finish()
-        except OURS as problem:
+        except FILE_ERRORS as problem:
             self.dispatcher.stop(problem)
         await self.dispatcher.drain()
 
@@ -624,7 +688,7 @@ class JobRun(Generic[C, B, P]):
         finally:
             try:
                 if not self._description.keeps_files_open:
-                    self._close_files(state)
+                    await self._close_files(is_finished=state == "finished" and not self._has_failed)
             finally:
                 try:
                     await self._stage.aclose()
@@ -632,20 +696,16 @@ class JobRun(Generic[C, B, P]):
                     if self.journal is not None:
                         await self._close_journal(self.journal, state)
 
-    def _close_files(self, state: State) -> None:
-        counters = self._counters
-        closings: list[Callable[[], None]] = []
-        if counters.rejects_file is not None:
-            closings.append(counters.rejects_file.close)
-        if counters.ledger is not None:
-            counts = {**counters.outcomes(), "pending": counters.pending}
-            is_finished = state == "finished" and not self._has_failed
-            closings.append(functools.partial(counters.ledger.close, counts, is_finished=is_finished))
-        for close in closings:
+    async def _close_files(self, *, is_finished: bool) -> None:
+        try:
             try:
-                close()
-            except InvalidInput as problem:
-                self.dispatcher.stop(problem)
+                if self._counters.rejects_file is not None:
+                    self._counters.rejects_file.close()
+            finally:
+                if self._counters.ledger is not None:
+                    await self._counters.ledger.close(is_finished=is_finished)
+        except InvalidInput as problem:
+            self.dispatcher.stop(problem)
 
     @property
     def _has_failed(self) -> bool:
@@ -654,7 +714,7 @@ class JobRun(Generic[C, B, P]):
     async def _close_journal(self, journal: Journal, state: State) -> None:
         try:
             await journal.finish("stopped" if self._has_failed else state, self._report().counts)
-        except OURS as problem:
+        except FILE_ERRORS as problem:
             self.dispatcher.stop(problem)
         finally:
             await journal.aclose()

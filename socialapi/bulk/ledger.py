@@ -3,6 +3,7 @@
 Only jobs with an outcomes file or a callback for settled rows have a ledger.
 """
 
+import asyncio
 import datetime
 import uuid
 from bisect import bisect_left
@@ -51,8 +52,7 @@ class Ledger:
         key: str | int | None = None,
         is_refused: Callable[[str], bool] | None = None,
     ) -> None:
-        self.held: set[int] = set()
-        """The first row of each batch whose outcomes are not in the journal yet."""
+        self._held = set[int]()
         self._file = file
         self._place_of = place_of
         self._key = key
@@ -122,18 +122,29 @@ class Ledger:
         if page is not None:
             first = page.settled.find(0)
             found += len(page.settled) if first < 0 else first
-        return min((found, *(number - 1 for number in self.held)))
+        return min((found, *(number - 1 for number in self._held)))
+
+    def hold(self, first: int) -> None:
+        """Notes that the journal does not have the outcomes of the batch with this first row yet."""
+        self._held.add(first)
+
+    def release(self, first: int) -> None:
+        """Notes that the journal has the outcomes of the batch with this first row."""
+        self._held.discard(first)
 
     async def sync(self) -> None:
         """Waits until every line so far is on the disk. Raises InvalidInput if the disk is full."""
         if self._file is not None:
             await self._file.sync()
 
-    def close(self, counts: Mapping[str, int], *, is_finished: bool) -> None:
-        """Writes the rows without an outcome as pending, and closes the file. Idempotent.
+    def agrees_with(self, counts: Mapping[str, int]) -> bool:
+        """Returns whether the rows have these outcomes, or a full disk has kept them from being written."""
+        is_incomplete = self._file is not None and self._file.is_incomplete
+        return is_incomplete or self._counts == {outcome: rows for outcome, rows in counts.items() if rows}
 
-        Raises InvalidInput if the disk is full, and RuntimeError if the outcomes do not match
-        `counts`.
+    async def close(self, *, is_finished: bool) -> None:
+        """Writes the rows without an outcome as pending, and closes the file. Idempotent. Raises InvalidInput if the
+        disk is full.
         """
         if self._is_closed:
             return
@@ -146,14 +157,10 @@ class Ledger:
             for at, page in sorted(self._pages.items()):
                 rows = range(at * ROWS_PER_BLOCK + 1, at * ROWS_PER_BLOCK + len(page.settled) + 1)
                 self.settle([*compress(rows, map(not_, page.settled))] if 1 in page.settled else rows, "pending")
-            if self._counts != {outcome: rows for outcome, rows in counts.items() if rows}:
-                raise RuntimeError(
-                    f"the rows have the outcomes {self._counts} and the report has {dict(counts)}, which is a bug of this package"
-                )
         finally:
             self._kept.close()
             if self._file is not None:
-                self._file.close()
+                await asyncio.to_thread(self._file.close)  # converts all lines to Parquet
 
     def _places_of(self, numbers: Sequence[int]) -> Sequence[tuple[str, int]]:
         if self._place_of(numbers[0]) is None:

@@ -29,6 +29,8 @@ class OutputFile:
     noun: ClassVar[str]
     heads: ClassVar[tuple[bytes, ...]]
     """The possible first bytes of a file of this class."""
+    ending_of_part: str = ""
+    """The ending of a part that is kept; empty for that of the file."""
 
     def __init__(
         self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), keeps_earlier: bool = False
@@ -64,7 +66,9 @@ class OutputFile:
         if self.path.exists():
             self.path.open("r+b").close()  # fails now if the file may not be replaced
         for earlier in filter(self.begins_in, (self.path, self._part) if keeps_earlier else ()):
-            names = (self.path.with_stem(f"{self.path.stem}.{number}") for number in itertools.count(1))
+            ending = self.ending_of_part if earlier == self._part else ""
+            like = self.path.with_suffix(ending or self.path.suffix)
+            names = (like.with_stem(f"{like.stem}.{number}") for number in itertools.count(1))
             kept = next(name for name in names if not os.path.lexists(name))
             earlier.rename(kept)
             LOGGER.warning("the %s of an earlier run is kept as %s", self.noun, kept)
@@ -122,13 +126,17 @@ class OutputFile:
                 if not self._begun and not self._is_direct:
                     self._part.unlink()
                 elif not (self._is_direct or was_incomplete):
-                    self._part.replace(str(self._part).removesuffix(PART))
-                    sync_folder(self._part.parent)
+                    self._publish(self._part.with_suffix(""))
         except InvalidInput:
             if not was_incomplete:  # Python 3.14 and later retry the failed write here
                 raise
         finally:
             self._lock.release()
+
+    def _publish(self, path: Path) -> None:
+        """Gives the complete part its name."""
+        self._part.replace(path)
+        sync_folder(path.parent)
 
     def _unwritable(self, problem: OSError | ValueError) -> InvalidInput:
         reason = problem.strerror if isinstance(problem, OSError) else problem

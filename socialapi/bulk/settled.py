@@ -18,6 +18,17 @@ def explained(problem: BaseException | None) -> str:
     return f"{says}, {_NOTE}" if _NOTE in getattr(problem, "__notes__", ()) else says
 
 
+async def call_settled(call: OnSettled, ledger: Ledger, rows: int) -> None:
+    """Calls `on_settled` once the lines of the rows are on the disk. Raises what it raises, with a note."""
+    await ledger.sync()
+    try:
+        if inspect.isawaitable(found := call(rows)):
+            await found
+    except Exception as problem:
+        problem.add_note(_NOTE)
+        raise
+
+
 class SettledCalls:
     """Calls the user's `on_settled`, a function or coroutine function.
 
@@ -30,13 +41,13 @@ class SettledCalls:
         self._call = call
         self._ledger = ledger
         self._stop = stop
-        self._told = 0
+        self._reported = 0
         self._has_failed = False
         self._task: asyncio.Task[None] | None = None
 
-    def look(self) -> None:
-        """Starts a call if more rows have their outcomes, or makes it follow the call that is running."""
-        if self._task is None and not self._has_failed and self._ledger.settled_rows() > self._told:
+    def start(self) -> None:
+        """Starts a call if more rows have their outcomes. After a running call, starts another."""
+        if self._task is None and not self._has_failed and self._ledger.settled_rows() > self._reported:
             self._task = asyncio.create_task(self._run(), name="socialapi on_settled")
 
     async def aclose(self) -> None:
@@ -47,15 +58,9 @@ class SettledCalls:
 
     async def _run(self) -> None:
         try:
-            while not self._has_failed and (rows := self._ledger.settled_rows()) > self._told:
-                await self._ledger.sync()
-                self._told = rows
-                try:
-                    if inspect.isawaitable(found := self._call(rows)):
-                        await found
-                except Exception as problem:
-                    problem.add_note(_NOTE)
-                    raise
+            while not self._has_failed and (rows := self._ledger.settled_rows()) > self._reported:
+                self._reported = rows
+                await call_settled(self._call, self._ledger, rows)
         except Exception as problem:  # noqa: BLE001  # any error of the function stops the job
             self._has_failed = True
             self._stop(problem)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import orjson
 
-from socialapi.bulk.job import JUDGED_FROM_ROWS
+from socialapi.bulk.job import CHECKED_FROM_ROWS
 from socialapi.client import Client, redis_telemetry, redis_url
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
@@ -271,7 +271,7 @@ class _Judge:
 
     def __call__(self, progress: Progress) -> None:
         report = progress.report
-        if report.read >= JUDGED_FROM_ROWS and report.rejected > self.most * report.read:
+        if report.read >= CHECKED_FROM_ROWS and report.rejected > self.most * report.read:
             raise InvalidInput(too_many_rejected(report.rejected, report.read, self.most))
 
 

@@ -80,8 +80,8 @@ def decide(
     repeatable: bool,
     attempt: int,
     failure: Failure,
-    elapsed_seconds: float,
     jitter: float,
+    elapsed_seconds: float = 0.0,
     waited_seconds: float = 0.0,
 ) -> Wait | GiveUp:
     """Returns what to do after attempt number `attempt` (from 1) of a call failed. The call has waited `waited_seconds`

@@ -430,7 +430,7 @@ async def test_a_file_that_no_job_has_written_is_not_replaced(tmp_path: Path, en
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+@pytest.mark.parametrize("ending", ENDINGS)
 async def test_outcomes_of_a_source_that_goes_on_are_never_lost(tmp_path: Path, ending: str) -> None:
     """A run that ends, one that is killed with its lines on the disk, and one that takes up where they left."""
     out, part = tmp_path / f"out{ending}", tmp_path / f"out{ending}.part"
@@ -451,11 +451,18 @@ async def test_outcomes_of_a_source_that_goes_on_are_never_lost(tmp_path: Path, 
             **options,
         ).run()
 
+    on_disk = b""
+
+    def settled(rows: int) -> None:
+        nonlocal on_disk
+        on_disk = part.read_bytes()
+
     for first in (0, 3, 6):
-        await job(first, on_settled=print)
-        if first == 3:
-            out.rename(part)  # killed: no line of it has another name
-    kept = [out, tmp_path / f"out.1{ending}", tmp_path / f"out.2{ending}"]
+        await job(first, on_settled=settled)
+        if first == 3:  # killed: no line of it has another name
+            out.unlink()
+            part.write_bytes(on_disk)
+    kept = [out, tmp_path / f"out.1{ending}", tmp_path / ("out.1.jsonl" if ending == ".parquet" else f"out.2{ending}")]
     assert sorted(line["key"] for path in kept for line in lines_of(path)) == [f"c{number}" for number in range(9)]
     before = len(names_in(tmp_path))
     for options in ({"on_settled": None}, {"journal": MemoryJournal(), "on_settled": print}):
@@ -480,6 +487,13 @@ async def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
     await job_of(ModelService(), [{"email": "x@example.com"}], outcomes=tmp_path / "pipe").run()
     assert await reading == b"row,key,outcome,reason\r\n1,,accepted,\r\n"
     assert names_in(tmp_path) == ["pipe"]
+
+
+async def test_an_open_file_gets_csv(tmp_path: Path) -> None:
+    """As `--outcomes /dev/stdout > out` does, whatever the name of the file."""
+    with (tmp_path / "out").open("wb") as file:
+        await job_of(ModelService(), [{"email": "x@example.com"}], outcomes=f"/dev/fd/{file.fileno()}").run()
+    assert (tmp_path / "out").read_bytes() == b"row,key,outcome,reason\r\n1,,accepted,\r\n"
 
 
 async def test_a_broken_input_leaves_a_line_for_each_row_that_was_read(tmp_path: Path) -> None:

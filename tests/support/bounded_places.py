@@ -69,7 +69,7 @@ storing an event
     webhooks/inbox.py _within_time timeout
 a row of an async iterable, waiting for a full request
     bulk/inputs/iterables.py AsyncIterableReader._collect wait
-    bulk/timed_reading.py TimedReading._watch sleep
+    bulk/job.py TimedReading._end_block_when_due sleep
 the next item, event or webhook
     webhooks/inbox.py Inbox.take wait
     webhooks/queue.py MemoryStore.take wait
@@ -179,15 +179,13 @@ the disk
     internal/sqlite_file.py SqliteFile.open ThreadPoolExecutor
     webhooks/inbox.py Inbox._claim_abandoned read
 rows in flight, for all jobs of a client
-    bulk/ledger.py Ledger.__init__ held
+    bulk/ledger.py Ledger.__init__ _held
     bulk/sync/job.py SyncJob.__init__ _refused
     session/budget.py _InUse batches
     session/budget.py _InUse waiting
 keys of rows without an outcome
     bulk/ledger.py Ledger.__init__ _pages
     bulk/ledger.py _Page keys
-unwritten outcomes for a Parquet file
-    bulk/outcomes.py _ParquetLines.__init__ _columns
 a batch waiting for room or for an earlier batch
     bulk/audiences/batches.py Batch after
     bulk/audiences/job.py UploadStage._wait_for wait
@@ -211,7 +209,8 @@ a request of an upload
     bulk/audiences/batches.py Batch blocks
     bulk/audiences/batches.py Packer.__init__ _frames
 between attempts of a call
-    bulk/products/sender.py waited sleep
+    bulk/products/sender.py wait_to_retry sleep
+    bulk/inputs/remote.py _with_retries sleep
 a block of rows
     bulk/audiences/prepare.py PreparedBlock cleaned
     bulk/audiences/prepare.py PreparedBlock rejects
@@ -295,7 +294,6 @@ cached values
     bulk/audiences/phone_starts.py _Automaton.__init__ _outcomes
     bulk/audiences/phone_starts.py _Automaton.__init__ _steps
     bulk/audiences/phone_starts.py _Node.__init__ moves
-    bulk/outcomes.py _endings cache
     bulk/audiences/prepare.py Preparer.__init__ lru_cache
     bulk/audiences/prepare.py Preparer.prepare_at lru_cache
     bulk/inputs/dialect.py _cell_pattern lru_cache
@@ -475,8 +473,7 @@ It has an entry for each event loop, or for each task, file or connection that l
 It has the names of the columns of two files at most.
     bulk/inputs/arrow.py ArrowBlocks.__init__ _measures
     bulk/inputs/layouts.py FileLayout.positions defaultdict
-    bulk/inputs/reader.py FoundFiles current
-    bulk/inputs/reader.py FoundFiles found
+    bulk/inputs/layouts.py FoundFiles found
     bulk/inputs/layouts.py layout_of defaultdict
     bulk/inputs/layouts.py with_layout defaultdict
 It only exhausts an iterator, with a length of nothing.
@@ -525,7 +522,7 @@ It is made up, with as many rows as were asked for.
     cli/demo_data.py _Feed.__init__ deque
     cli/demo_data.py _Feed.__init__ products
 It waits for the next thing to do, until it is cancelled.
-    bulk/timed_reading.py TimedReading._watch wait
+    bulk/job.py TimedReading._end_block_when_due wait
     emulator/platform/challenges.py Challenges._watch timeout
     emulator/platform/challenges.py Challenges._watch wait
     emulator/platform/fan_out.py StreamHub._watch timeout
@@ -553,7 +550,7 @@ It is a value, which is filled when it is made.
 It waits for tasks that it has cancelled.
     bulk/dispatcher.py Dispatcher.cancel gather
     bulk/inputs/iterables.py AsyncIterableReader.aclose gather
-    bulk/timed_reading.py TimedReading.aclose gather
+    bulk/job.py TimedReading.read_block gather
     emulator/platform/deliveries.py Deliveries.close gather
     emulator/platform/streaming.py LiveStream.serve gather
     integrations/redis.py RedisTokenCache.lock gather

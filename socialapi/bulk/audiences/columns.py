@@ -31,9 +31,9 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
-from socialapi.bulk.inputs.layouts import FileLayout
+from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
-from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, FoundFiles, TableForm, note_names
+from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET

@@ -110,12 +110,12 @@ class BatchSender:
             return
         ledger, first = self.counters.ledger, batch.blocks[0].numbers[0]
         if ledger is not None:
-            ledger.held.add(first)
+            ledger.hold(first)
         await self.recorder.begin(batch, request.body)
         await self._send_all(batch, request)
         await self.recorder.confirm(batch)
         if ledger is not None:
-            ledger.held.discard(first)
+            ledger.release(first)
 
     async def _take_over(self, batch: Batch, refused: Mapping[int, Outcome]) -> None:
         """Counts the rows of a batch that an earlier run confirmed. `refused` has the outcomes of the refused rows."""

@@ -21,6 +21,7 @@ from socialapi.bulk.inputs.arrow_cells import (
 )
 from socialapi.bulk.inputs.columns import positions_of, quoted
 from socialapi.bulk.inputs.csv import LONG_CELL, LONG_ROW, MAX_ROW_CHARACTERS
+from socialapi.bulk.inputs.layouts import Layout
 from socialapi.bulk.inputs.numbers import ShortFloat, Unreadable
 from socialapi.bulk.inputs.objects import advice_on_paths, value_at
 from socialapi.bulk.inputs.reader import (
@@ -29,7 +30,6 @@ from socialapi.bulk.inputs.reader import (
     ROWS_PER_BLOCK,
     ArrowStream,
     Block,
-    Layout,
     NoRows,
     RowProblem,
     Selection,

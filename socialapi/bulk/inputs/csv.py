@@ -37,7 +37,7 @@ from socialapi.bulk.inputs.dialect import (
     with_escapes,
     without_comment_mark,
 )
-from socialapi.bulk.inputs.layouts import DELIMITERS
+from socialapi.bulk.inputs.layouts import DELIMITERS, Layout
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
@@ -45,7 +45,6 @@ from socialapi.bulk.inputs.reader import (
     MAX_BLANK_ROWS,
     ROWS_PER_BLOCK,
     Block,
-    Layout,
     NoRows,
     RowProblem,
     Selection,
@@ -147,8 +146,11 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
         dialect = dialect.escaping(form.layout.escapes, first_lines[0])
     if dialect != head.dialect:
         rows = dialect.parse_all(first_lines)
-    selection.files.note(
-        delimiter=dialect.delimiter, escapes=dialect.escapes, header_line=line if form.header else None
+    facts = selection.files.current
+    facts.delimiter, facts.escapes, facts.header_line = (
+        dialect.delimiter,
+        dialect.escapes,
+        line if form.header else None,
     )
     table = _Table(first_lines, source, dialect, line)
     names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, rows)))]

@@ -30,8 +30,9 @@ from typing import Final, TypeVar
 from xml.parsers import expat
 from xml.parsers.expat import errors
 
+from socialapi.bulk.inputs.layouts import Layout
 from socialapi.bulk.inputs.objects import blocks_of_items
-from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, Block, Layout, NoRows, Selection
+from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, Block, NoRows, Selection
 from socialapi.errors import InvalidInput
 from socialapi.reports import RowIssue
 

@@ -27,12 +27,11 @@ from socialapi.bulk.inputs.csv import read_csv
 from socialapi.bulk.inputs.dialect import READ_BYTES
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
 from socialapi.bulk.inputs.json import path_of_rows, read_json_array, read_json_lines
-from socialapi.bulk.inputs.layouts import FileLayout, NamesChanged
+from socialapi.bulk.inputs.layouts import FileFacts, FileLayout, Layout, NamesChanged
 from socialapi.bulk.inputs.reader import (
     BinaryFile,
     Block,
     FileVersion,
-    Layout,
     NoRows,
     Selection,
     ThreadedReader,
@@ -491,12 +490,12 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
     if form.layout is None and read is not read_csv and (form.header_line is not None or not form.header):
         raise InvalidInput("header=False and header_line=… work only for CSV and TSV files")
     plain = read.func if isinstance(read, functools.partial) else read
-    facts: dict[str, Any] = {"format": NAMES[plain], "encoding": None}
+    facts = FileFacts(NAMES[plain])
     if plain is not read_parquet:
-        facts["encoding"] = "utf-16" if is_utf16 or 0 in head[:2] else _encoding_of(head)
+        facts.encoding = "utf-16" if is_utf16 or 0 in head[:2] else _encoding_of(head)
     if isinstance(read, functools.partial):
-        facts["rows"] = tuple(read.keywords["path"])
-    selection.files.begin(**facts)
+        facts.rows = tuple(read.keywords["path"])
+    selection.files.begin(facts)
     blocks = read(file.content, selection)
     return blocks if form.layout is None else _compared(blocks, form.layout, file, selection)
 
@@ -516,9 +515,9 @@ def _compared(
     """Yields the blocks of a file. Raises InvalidInput before the first block if the file differs from its layout."""
     found, read_as = selection.files.current, by_name(selection)
     text = file.content.peek(HEAD_BYTES)[:HEAD_BYTES].decode("utf-8", "surrogateescape")
-    is_same_format, rows, encoding = found["format"] == layout.format, found.get("rows", ()), found["encoding"]
+    is_same_format, rows, encoding = found.format == layout.format, found.rows, found.encoding
     is_any = layout.encoding is None or (text.isascii() and "utf-16" not in (layout.encoding, encoding))
-    changes = [] if is_same_format else [f"the format is {found['format']}, not {layout.format}"]
+    changes = [] if is_same_format else [f"the format is {found.format}, not {layout.format}"]
     if is_same_format and not is_any and encoding != layout.encoding:
         changes.append(f"the encoding is {encoding}, not {layout.encoding}")
     if is_same_format and rows != layout.rows:

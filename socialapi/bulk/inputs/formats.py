@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
 from socialapi.bulk.inputs.keyed_rows import keyed_row
-from socialapi.bulk.inputs.layouts import check_place
-from socialapi.bulk.inputs.reader import ArrowStream, BinaryFile, Block, Layout, Reader, Selection
+from socialapi.bulk.inputs.layouts import Layout, check_place
+from socialapi.bulk.inputs.reader import ArrowStream, BinaryFile, Block, Reader, Selection
 from socialapi.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from operator import itemgetter
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from socialapi.bulk.inputs.keyed_rows import KeyedRow, advice_for, keyed_row
+from socialapi.bulk.inputs.layouts import Layout
 from socialapi.bulk.inputs.objects import ObjectBlocks, check_names, names_of, with_paths
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Block, Layout, Reader, Selection, rows_looked_at
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Block, Reader, Selection, rows_looked_at
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_to_others
 

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from socialapi.bulk.inputs.columns import quoted
+from socialapi.bulk.inputs.layouts import Layout
 from socialapi.bulk.inputs.objects import Item, blocks_of_items
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
@@ -18,7 +19,6 @@ from socialapi.bulk.inputs.reader import (
     IS_BLANK,
     MAX_BLANK_ROWS,
     Block,
-    Layout,
     NoRows,
     RowProblem,
     Selection,

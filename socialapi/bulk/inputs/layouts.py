@@ -7,8 +7,9 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 import attrs
 
@@ -52,6 +53,39 @@ class NamesChanged(Exception):
     def __init__(self, changes: list[str]) -> None:
         super().__init__(changes)
         self.changes = changes
+
+
+@attrs.define
+class FileFacts:
+    """The properties of a file of an input. The names of its columns are None until they are read."""
+
+    format: str = ""
+    encoding: str | None = None
+    rows: tuple[str, ...] = ()
+    delimiter: str | None = None
+    escapes: Escapes = "nothing"
+    header_line: int | None = None
+    names: Sequence[str] | None = None
+
+
+@attrs.define(eq=False)
+class FoundFiles:
+    """The properties of the files of an input: of the first file, and of the first that differs from it."""
+
+    found: list[FileFacts] = attrs.field(factory=list)
+    current: FileFacts = attrs.field(factory=FileFacts)
+
+    def begin(self, facts: FileFacts) -> None:
+        """Records the properties of the next file."""
+        self.found = self.different()
+        self.current = facts
+        if len(self.found) < 2:
+            self.found.append(facts)
+
+    def different(self) -> list[FileFacts]:
+        """Returns the first file with names, and the first file that differs from it."""
+        named = [each for each in self.found if each.names is not None]
+        return named[:1] if len(named) > 1 and named[0] == named[1] else named
 
 
 @attrs.frozen(kw_only=True)
@@ -180,6 +214,68 @@ class FileLayout(FrozenRecord):
         return _COMMENT + "".join(lines)
 
 
+class Layout(Protocol):
+    """The meaning of the columns of a block."""
+
+    @property
+    def positions(self) -> Sequence[int]:
+        """The positions of the columns to read among all names, in the order of the block."""
+
+    @property
+    def key(self) -> int | None:
+        """The index of the key column among the columns of the block; None if there is none."""
+
+    @property
+    def roles(self) -> AbstractSet[tuple[str, str]]:
+        """The columns to read: pairs of a column name and its field."""
+
+    def is_row(self, cells: Sequence[str]) -> bool | None:
+        """Returns whether these cells, one for each name, are a complete row; None if they may be one."""
+
+    def is_aligned(self, cells: Sequence[str]) -> bool:
+        """Returns whether the values show that no cell has moved to another column."""
+
+
+class NamedColumns(Protocol):
+    """The columns that a job reads, as far as a layout records them."""
+
+    @property
+    def given(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns that the user assigned to each field."""
+
+    @property
+    def noted(self) -> Mapping[str, str]:
+        """The field of each name in the input; empty for an ignored column."""
+
+    @property
+    def reads(self) -> str:
+        """What the rows are: people or products."""
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """The fields that this job reads."""
+
+    @property
+    def all_roles(self) -> Sequence[str]:
+        """The fields that any job reads."""
+
+    @property
+    def files(self) -> FoundFiles:
+        """The properties of the files that were read."""
+
+    def of_keys(self, names: Sequence[str]) -> Layout:
+        """Returns the layout of objects with these keys, even if required ones are missing."""
+
+    def role_of(self, name: str) -> str:
+        """Returns the field for a column name, or an empty string if the column is ignored.
+
+        Other columns are not considered: they matter only if they are read as the same field.
+        """
+
+    def check_layout(self, layout: FileLayout) -> None:
+        """Raises InvalidInput if the job cannot use the options that the layout has."""
+
+
 def _toml(value: Any) -> str:
     """Returns a value as TOML. Its basic strings have the escapes of JSON, but must also escape DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -204,15 +300,15 @@ def _cells(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([text[:_LINE_CHARACTERS]], delimiter=delimiter, skipinitialspace=True), [])
 
 
-def layout_of(selection: Any, default_region: str | None, phone_format: str) -> FileLayout:
+def layout_of(selection: NamedColumns, default_region: str | None, phone_format: str) -> FileLayout:
     """Returns the layout of the files that were read. Raises InvalidInput if they differ or a name looks like data."""
     files = selection.files.different()
     if not files:
         raise InvalidInput("no layout is written: the input names no columns")
     if len(files) > 1:
-        other = [name for name in {**files[0], **files[1]} if files[0].get(name) != files[1].get(name)]
+        other = [name for name in attrs.fields_dict(FileFacts) if getattr(files[0], name) != getattr(files[1], name)]
         raise InvalidInput(f"no layout is written: the files differ in their {', '.join(other)}")
-    facts = dict(files[0])
+    facts = attrs.asdict(files[0], recurse=False)
     counts = Counter(name for name in facts.pop("names") if name.strip())
     if hidden := [str(at) for at, name in enumerate(counts, 1) if holds_data(name)]:
         raise InvalidInput(f"no layout is written: the names of columns {_listed(hidden)} look like data")
@@ -262,7 +358,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 
 def write_layout_of(
-    selection: Any, path: str | os.PathLike[str] | None, default_region: str | None = None, phone_format: str = "auto"
+    selection: NamedColumns,
+    path: str | os.PathLike[str] | None,
+    default_region: str | None = None,
+    phone_format: str = "auto",
 ) -> None:
     """Writes the layout of the files (mode 0600) if a path is given. An existing file must have the same content."""
     if path is None:
@@ -306,7 +405,7 @@ def _toml_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     raise InvalidInput(f"the layout {_shown(path)} cannot be read: {says}")
 
 
-def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
+def read_layout(path: str | os.PathLike[str], selection: NamedColumns) -> FileLayout:
     """Reads a layout file for a selection. Raises InvalidInput, with the reason, if it cannot be used."""
     found, place = _toml_of(path), _shown(path)
     if found.get("version") != VERSION:
@@ -362,7 +461,7 @@ _VALID: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 
 
-def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]:
+def with_layout(options: Mapping[str, Any], selection: NamedColumns) -> Mapping[str, Any]:
     """Returns the options of a job, completed from its layout. `selection` has no given columns.
 
     Adds only the columns that would not be found by their names, because a journal must have the same settings with

@@ -8,11 +8,11 @@ from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar, cast
 
 from socialapi.bulk.inputs.columns import looks_personal
+from socialapi.bulk.inputs.layouts import Layout
 from socialapi.bulk.inputs.reader import (
     COLUMNS_LOOKED_AT,
     IS_BLANK,
     Block,
-    Layout,
     NoRows,
     RowProblem,
     Selection,

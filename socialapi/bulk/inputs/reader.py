@@ -11,16 +11,15 @@ import os
 import re
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence, Sized
-from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from itertools import chain, islice
 from types import TracebackType
-from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
 import attrs
 
 from socialapi.bulk.inputs.columns import names_given, positions_of, printable_names, quoted, shown_name
-from socialapi.bulk.inputs.layouts import FileLayout, NamesChanged
+from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles, Layout, NamedColumns, NamesChanged
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import invalid
@@ -102,28 +101,6 @@ class TableForm(NamedTuple):
 ANY_FORM: Final = TableForm()
 
 
-class Layout(Protocol):
-    """The meaning of the columns of a block."""
-
-    @property
-    def positions(self) -> Sequence[int]:
-        """The positions of the columns to read among all names, in the order of the block."""
-
-    @property
-    def key(self) -> int | None:
-        """The index of the key column among the columns of the block; None if there is none."""
-
-    @property
-    def roles(self) -> AbstractSet[tuple[str, str]]:
-        """The columns to read: pairs of a column name and its field."""
-
-    def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether these cells, one for each name, are a complete row; None if they may be one."""
-
-    def is_aligned(self, cells: Sequence[str]) -> bool:
-        """Returns whether the values show that no cell has moved to another column."""
-
-
 def rows_looked_at(columns: int) -> int:
     """Returns how many of the first rows are searched for columns that should have been read."""
     return max(100, min(1_000, _CELLS_LOOKED_AT // max(1, columns)))
@@ -185,56 +162,29 @@ def _between(found: Mapping[int, RowProblem], start: int, stop: int) -> Mapping[
     return {index - start: problem for index, problem in found.items() if start <= index < stop} if found else found
 
 
-@attrs.define(eq=False)
-class FoundFiles:
-    """The properties of the files of an input: of the first file, and of the first that differs from it."""
-
-    found: list[dict[str, Any]] = attrs.field(factory=list)
-    current: dict[str, Any] = attrs.field(factory=dict)
-
-    def begin(self, **facts: Any) -> None:
-        """Records the properties of the next file."""
-        self.found = self.different()
-        self.current = facts
-        if len(self.found) < 2:
-            self.found.append(facts)
-
-    def note(self, **facts: Any) -> None:
-        """Records more properties of the current file."""
-        self.current.update(facts)
-
-    def different(self) -> list[dict[str, Any]]:
-        """Returns the first file with names, and the first file that differs from it."""
-        named = [each for each in self.found if "names" in each]
-        return named[:1] if len(named) > 1 and named[0] == named[1] else named
-
-
-def note_names(selection: Any, names: Collection[str]) -> None:
+def note_names(selection: "Selection[Any]", names: Collection[str]) -> None:
     """Records the column names of a file. Raises NamesChanged if they differ from its layout."""
-    if "names" in selection.files.current:
+    if selection.files.current.names is not None:
         return  # the names of a table are passed a second time when its columns are read
-    selection.files.note(names=list(names))
+    selection.files.current.names = list(names)
     if (layout := selection.form.layout) is not None and (changes := layout.changes(list(names), by_name(selection))):
         raise NamesChanged(changes)
 
 
-def by_name(selection: Any) -> Callable[[str], str]:
+def by_name(selection: "Selection[Any]") -> Callable[[str], str]:
     """Returns a function that finds the field for a column name, ignoring the caller's columns and layout."""
-    plain = attrs.evolve(selection, form=ANY_FORM, given={}, files=FoundFiles(), noted={}, remarks=[])
-    role_of: Callable[[str], str] = plain.role_of
-    return role_of
+    plain: Selection[Any] = attrs.evolve(
+        cast("Any", selection), form=ANY_FORM, given={}, files=FoundFiles(), noted={}, remarks=[]
+    )
+    return plain.role_of
 
 
-class Selection(Protocol[L_co]):
+class Selection(NamedColumns, Protocol[L_co]):
     """The columns that a job reads from its input, and its wording of errors."""
 
     @property
     def form(self) -> TableForm:
         """The options for finding the column names of a table."""
-
-    @property
-    def files(self) -> FoundFiles:
-        """The properties of the files that were read, for a layout."""
 
     @property
     def remarks(self) -> list[RowIssue]:
@@ -276,12 +226,6 @@ class Selection(Protocol[L_co]):
 
     def of_keys(self, names: Sequence[str]) -> L_co:
         """Returns the layout of objects with these keys, even if required ones are missing."""
-
-    def role_of(self, name: str) -> str:
-        """Returns the field for a column name, or an empty string if the column is ignored.
-
-        Other columns are not considered: they matter only if they are read as the same field.
-        """
 
     def check_keys(self, names: Collection[str]) -> None:
         """Raises InvalidInput if the keys of the first objects show that the input cannot be used."""

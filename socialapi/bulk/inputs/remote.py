@@ -15,6 +15,7 @@ import os
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, cast
 from urllib.parse import quote
 
@@ -40,7 +41,6 @@ READ_SECONDS: Final = 60.0
 """The timeout for the next bytes of a server."""
 RETRIES: Final = RetryPolicy(max_attempts=5, max_wait_seconds=60.0)
 _headers: Final = LimitHeaders(())
-_sleep: Final = time.sleep  # in the thread that reads; tests replace it
 logger: Final = logging.getLogger("socialapi")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _ETAGS: Final = ("ETag", "etag")
@@ -159,7 +159,7 @@ class RemoteFile(io.RawIOBase):
         if self._in_ranges and self._body is None and self.size is not None:
             self._stop = min(self._at + len(view), self.size)
         # A range can be requested again. A whole file comes in one response, which can be retried only at its start.
-        data = _explained(lambda: self._read(len(view)), is_repeatable=self._in_ranges or not self._at)
+        data = _with_retries(lambda: self._read(len(view)), is_repeatable=self._in_ranges or not self._at)
         if not data and self.size is not None:
             raise InvalidInput(
                 f"it ended after {self._at:,} of {self.size:,} bytes: the connection broke, or the file has changed"
@@ -181,7 +181,7 @@ class RemoteFile(io.RawIOBase):
 
     def _check_version(self) -> None:
         """Raises InvalidInput if the file was replaced, unless the store itself checks the version."""
-        if not self._store.is_conditional and _explained(self._store.version) != self.version:
+        if not self._store.is_conditional and _with_retries(self._store.version) != self.version:
             raise InvalidInput(_CHANGED)
 
     def close(self) -> None:
@@ -193,7 +193,7 @@ class RemoteFile(io.RawIOBase):
 
     def _opened(self) -> Body:
         if self._body is None:
-            self._body = _explained(lambda: self._store.get(self.version, self._at, self._stop))
+            self._body = _with_retries(lambda: self._store.get(self.version, self._at, self._stop))
         return self._body
 
     def _end_body(self) -> None:
@@ -211,9 +211,9 @@ class Stores:
 
     def open(self, address: str, version: FileVersion | None = None) -> RemoteFile:
         """Opens a version of the file at an address. Raises InvalidInput if it is missing or cannot be reached."""
-        store = _explained(lambda: self._store(address))
+        store = _with_retries(lambda: self._store(address))
         try:
-            return RemoteFile(store, version or _explained(store.version))
+            return RemoteFile(store, version or _with_retries(store.version))
         except InvalidInput:
             store.close()
             raise
@@ -233,7 +233,7 @@ class Stores:
                 if info.get("type") != "directory"
             }
 
-        return _explained(find)
+        return _with_retries(find)
 
     @functools.cached_property
     def _network(self) -> Network:
@@ -283,31 +283,31 @@ class _Unavailable(Exception):
         self.failure = failure
 
 
-def _explained(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
+def _with_retries(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
     """Returns the result of `work`, and retries it if it is repeatable. Replaces errors of a store with InvalidInput,
-    because they may contain an address with its query.
+    because they may contain an address with its query. Sleeps in the reading thread, unlike the retry loop of calls.
     """
-    waited = 0.0
+    waited_seconds = 0.0
     for attempt in itertools.count(1):
         try:
             return work()
         except Exception as problem:  # noqa: BLE001  # any error of a store's library
             failure, says = _failure_of(problem), _says(problem)
+        jitter = random.random()  # noqa: S311  # spreads requests, and keeps no secret
         decision = decide(
             RETRIES,
             repeatable=is_repeatable,
             attempt=attempt,
             failure=failure,
-            elapsed_seconds=0.0,
-            jitter=random.random(),  # noqa: S311  # spreads requests; nothing secret depends on it
-            waited_seconds=waited,
+            jitter=jitter,
+            waited_seconds=waited_seconds,
         )
         if not isinstance(decision, Wait):
             break
         logger.info("reading a file: %s, retrying in %.1f s", says, decision.seconds)
-        _sleep(decision.seconds)
-        waited += decision.seconds
-    raise InvalidInput(says)
+        sleep(decision.seconds)
+        waited_seconds += decision.seconds
+    raise InvalidInput(says)  # out here, since a store's error may hold an address with its query
 
 
 def _failure_of(problem: Exception) -> Failure:

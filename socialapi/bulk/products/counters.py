@@ -47,7 +47,7 @@ class ProductCounters(RowCounters):
         """Returns the columns of the rejects file: those of the feed, or the product fields for several files."""
         return self.selection.table_names if self.file_row_of(1) is None else (*FILE_COLUMNS, *FIELDS)
 
-    def took(self, status: str, rows: Sequence[ProductRow]) -> None:
+    def count_accepted(self, status: str, rows: Sequence[ProductRow]) -> None:
         """Counts products that the service accepted with this status."""
         self._count(COUNTED[status], rows)
 

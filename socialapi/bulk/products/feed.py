@@ -21,7 +21,8 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
-from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, FoundFiles, TableForm, note_names
+from socialapi.bulk.inputs.layouts import FoundFiles
+from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.bulk.products.merchant_values import (
     PRICES,
     SALE_DATES,

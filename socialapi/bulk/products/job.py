@@ -48,8 +48,8 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
     return [*found, *((rule.path, rule.reason) for rule in rules if not found or rule.path != found[0][0])]
 
 
-def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
-    """Returns the fields that break rules, and the reasons. For a valid product, returns None and sets its JSON."""
+def prepare_json(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
+    """Returns the fields that break rules, and the reasons. For a valid product, sets its JSON and returns None."""
     if row.problem is not None:
         return row.problem
     if broken := _broken_rules(row, now):
@@ -109,7 +109,7 @@ class UpsertOptions(JobOptions):
         return "an empty feed would delete every product" if self.delete_vanished else None
 
     @property
-    def judges_whole_input(self) -> bool:
+    def checks_whole_input(self) -> bool:
         """Whether the share of rejected products is checked before anything is sent."""
         return self.delete_vanished and self.max_reject_share is not None
 
@@ -119,7 +119,7 @@ class UpsertOptions(JobOptions):
             yield invalid("delete_vanished", "needs digests=…, which records the products of earlier loads")
         if not 0 < self.max_vanished_share <= 1:
             yield invalid("max_vanished_share", "must be a number above 0 and at most 1")
-        if self.flush_after_seconds and self.judges_whole_input:
+        if self.flush_after_seconds and self.checks_whole_input:
             yield invalid(
                 "flush_after_seconds",
                 "cannot be combined with delete_vanished and max_reject_share, which read all rows before sending any",
@@ -140,7 +140,7 @@ class ProductStage:
         self._batcher = ProductBatcher(self._submit, self._is_stopped)
         # If the share of rejects is checked before anything is sent, valid products wait in a file,
         # because the input may not be readable twice.
-        self._waiting = WaitingProducts() if options.judges_whole_input else None
+        self._waiting = WaitingProducts() if options.checks_whole_input else None
         self._repeated_ids = RepeatedIds()
         self._load_journal: LoadJournal | None = None
 
@@ -166,7 +166,7 @@ class ProductStage:
         if self._load_journal is not None:
             known.update(await self._load_journal.recall(first, first + len(block) - 1))
         for start in range(0, len(block), ROWS_AT_ONCE):
-            good = await self._judge(product_rows(block.part(start, start + ROWS_AT_ONCE)), known)
+            good = await self._valid(product_rows(block.part(start, start + ROWS_AT_ONCE)), known)
             if self._waiting is not None:
                 await self._waiting.add(good)
             else:
@@ -185,7 +185,7 @@ class ProductStage:
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None
             try:
-                self._run.judge_rejects(at_end=True)
+                self._run.check_reject_share(at_end=True)
                 while not self._is_stopped() and (rows := await waiting.take()):
                     await self._add_changed(rows)
                     await yield_if_due()
@@ -240,7 +240,7 @@ class ProductStage:
     async def _add_changed(self, rows: Sequence[ProductRow]) -> None:
         await self._batcher.add(await self._changed(rows))
 
-    async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
+    async def _valid(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Returns the products that may be sent and have no outcome yet, and counts the others."""
         opened = self._run.opened
         # Dates are compared with the start of the first run, so that a later run finds the same problems.
@@ -248,7 +248,7 @@ class ProductStage:
         refused: list[Refused] = []
         resumed: list[tuple[ProductRow, Outcome]] = []
         for row in rows:
-            problem = judge(row, now)
+            problem = prepare_json(row, now)
             outcome = recalled(row, known, is_good=problem is None) if known else None
             if problem is None:
                 self._repeated_ids.note(row)
@@ -347,7 +347,7 @@ class UpsertJob:
             # The options for deletion are not included. They apply only after the load, so they may
             # change when a stopped job is resumed.
             settings={"digests": digests, **columns, **constants, **options.form_settings},
-            judges_whole_input=options.judges_whole_input,
+            checks_whole_input=options.checks_whole_input,
         )
         prepare_input(session, self.reader, self._description, options)
         sender = ProductSender(

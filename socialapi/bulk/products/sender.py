@@ -71,11 +71,11 @@ class ProductSender:
                         refused.append((row, *reason_of(result)))
                 self.counters.warn(warnings)
                 for status, rows in taken.items():
-                    self.counters.took(status, rows)
+                    self.counters.count_accepted(status, rows)
                 self.counters.refuse(refused)
             fruitless = 0 if answered else fruitless + 1
             elapsed_seconds = self.session.clock.monotonic() - started
-            if waiting and not await waited(self.session, self.options, fruitless + 1, elapsed_seconds):
+            if waiting and not await wait_to_retry(self.session, self.options, fruitless + 1, elapsed_seconds):
                 shown = ", ".join(list(waiting)[:IDS_SHOWN]) + (", …" if len(waiting) > IDS_SHOWN else "")
                 summary = f"the service returned no result for {len(waiting)} products: {shown}"
                 raise ApiError(200, summary=summary, attempts=fruitless + 1)
@@ -97,7 +97,7 @@ class ProductSender:
             await self.journal.answered(batch, outcomes, is_settled=is_settled)
 
 
-async def waited(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:
+async def wait_to_retry(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:
     """Waits before the job sends omitted items again. Returns False immediately if the job must not retry."""
     decision = decide(
         options.policy,

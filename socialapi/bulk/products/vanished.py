@@ -8,7 +8,7 @@ import attrs
 
 from socialapi.bulk.job import LimitExceeded
 from socialapi.bulk.products.counters import ProductCounters
-from socialapi.bulk.products.sender import LONGEST_REASON, waited
+from socialapi.bulk.products.sender import LONGEST_REASON, wait_to_retry
 from socialapi.bulk.products.snapshot import Digests, Vanished
 from socialapi.errors import ApiError, Forbidden, NotFound, RateLimited, ServerError, Unauthorized
 from socialapi.models.products import ProductDeletion
@@ -105,7 +105,7 @@ class VanishedProducts:
             before, rounds = len(waiting), rounds + 1
             await self._ask_for_all(waiting, maybe_deleted, is_first=rounds == 1)
             fruitless = 0 if len(waiting) < before else fruitless + 1
-            if waiting and not (is_patient and await waited(self.session, options, fruitless or 1, 0.0)):
+            if waiting and not (is_patient and await wait_to_retry(self.session, options, fruitless or 1, 0.0)):
                 is_patient = False
                 break
         if not self.stopped():

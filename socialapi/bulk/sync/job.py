@@ -16,9 +16,9 @@ from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.counters import IssueGroups, RowCounters, report_of
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import OURS, JobDescription, LimitExceeded, log_groups, run_job, same_files
+from socialapi.bulk.job import FILE_ERRORS, JobDescription, LimitExceeded, log_groups, run_job, same_files
 from socialapi.bulk.rows import RowBlock
-from socialapi.bulk.settled import SettledCalls, explained
+from socialapi.bulk.settled import call_settled, explained
 from socialapi.bulk.sync.reading import ReadingJob, SyncOptions
 from socialapi.bulk.sync.scratch import DUE, ranges_of
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
@@ -256,7 +256,10 @@ class SyncJob:
             finally:
                 await self._snapshot.aclose()
                 log_groups("sync", self._counts.report())
-        report = self._counts.report()
+        report, ledger = self._counts.report(), self._reading.ledger
+        counts = {name: getattr(report, name) for name in ("unchanged", "rejected", "pending")}
+        if ledger is not None and not ledger.agrees_with(counts | {"added": report.additions.accepted}):
+            raise RuntimeError(f"the rows of the sync do not add up, which is a bug of this package: {report}")
         if self._options.on_progress is not None:  # for all rows, after the progress of each phase
             done = report.read if self._options.dry_run else report.read - report.pending
             self._options.on_progress(
@@ -412,7 +415,6 @@ class SyncJob:
         ledger, is_settled, self._is_settled = self._reading.ledger, self._is_settled, True
         if ledger is None or is_settled:
             return
-        problems = list[Exception]()
         try:
             await self._note_refused()
             if self._is_compared:
@@ -429,14 +431,17 @@ class SyncJob:
                     ledger.settle(unchanged, "unchanged")
                     ledger.settle(added, "added")
                     await yield_if_due()
-            if self._options.on_settled is not None and not self._options.dry_run:
-                await SettledCalls(self._options.on_settled, ledger, problems.append).aclose()
-        finally:
-            report = self._counts.report()
-            counts = {name: getattr(report, name) for name in ("unchanged", "rejected", "pending")}
-            ledger.close(counts | {"added": report.additions.accepted}, is_finished=False)
-        for problem in problems:
-            raise BulkError("on_settled failed", report) from problem
+            call, rows = self._options.on_settled, ledger.settled_rows()
+            if call is not None and rows and not self._options.dry_run:
+                try:
+                    await call_settled(call, ledger, rows)
+                except Exception as problem:
+                    raise BulkError("on_settled failed", self._counts.report()) from problem
+        except BaseException:
+            with contextlib.suppress(InvalidInput):  # the error that stopped the sync is raised instead
+                await ledger.close(is_finished=False)
+            raise
+        await ledger.close(is_finished=False)
 
     async def _note_refused(self) -> None:
         """Records the rejected rows with their row numbers in the input. Removals have no row number."""
@@ -477,7 +482,7 @@ class SyncJob:
             yield
         except BulkError as stopped:
             cause = stopped.__cause__
-        except OURS as problem:
+        except FILE_ERRORS as problem:
             cause = problem
         else:
             return

@@ -173,7 +173,7 @@ class ReadingJob:
             telemetry_kind="sync.reading",
             target=destination.target,
             source=desired,
-            judges_whole_input=True,
+            checks_whole_input=True,
             keeps_files_open=True,
             refuses_key=is_personal if options.require_hashed else None,
         )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from socialapi.bulk.inputs.reader import IS_BLANK, Block, RowProblem
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns, ProductLayout
-from socialapi.bulk.products.job import broken_fields, judge
+from socialapi.bulk.products.job import broken_fields, prepare_json
 from socialapi.bulk.products.merchant_values import OTHER_VALUES, ambiguity, has_entity, unchanged_tests, understood
 from socialapi.bulk.products.rows import FIELDS, REQUIRED, ProductRow
 from socialapi.internal.unset import UNSET
@@ -179,7 +179,7 @@ def written(value: Any) -> str:
 
 def seen_of(row: ProductRow) -> Any:
     """Everything that a job or a report can see of a row."""
-    fault, broken = judge(row, NOW), broken_fields(row, NOW)
+    fault, broken = prepare_json(row, NOW), broken_fields(row, NOW)
     values = {field.name: getattr(row, field.name) for field in attrs.fields(ProductRow)}
     del values["keeps_field_rules"]
     values["shape"] = [(name, value.__class__, written(value)) for name, value in row.shape.items()]

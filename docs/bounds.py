@@ -18,6 +18,8 @@ from socialapi import Config, errors
 from socialapi.bulk import job, outcomes
 from socialapi.bulk.audiences import dedup
 from socialapi.bulk.audiences.cells import MAX_TEXTS_PER_CELL
+from socialapi.bulk.audiences.columns import MAX_IDENTIFIER_COLUMNS
+from socialapi.bulk.audiences.prepare import MAX_IDENTIFIERS_PER_ROW
 from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
 from socialapi.bulk.audiences.normalize import MAX_IDENTIFIER_CHARACTERS
 from socialapi.bulk.inputs import arrow, arrow_cells, csv, dialect, feed_xml, files, json, objects, remote
@@ -365,6 +367,8 @@ FILES: Final = (
     Bound("a row of a table or of Parquet", *fixed(csv.MAX_ROW_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("an identifier", *fixed(MAX_IDENTIFIER_CHARACTERS, of("characters")), "the value is rejected"),
     Bound("addresses, numbers or ids of a person in a cell", *fixed(MAX_TEXTS_PER_CELL), "the value is rejected"),
+    Bound("different ones in a row", *fixed(MAX_IDENTIFIERS_PER_ROW), "the row is rejected"),
+    Bound("columns of them", *fixed(MAX_IDENTIFIER_COLUMNS), f"{_error(errors.InvalidInput)}; an object is rejected"),
     Bound(
         f"an archive, beyond {files.BYTES_PER_CONTENT} bytes for each byte of its content",
         *fixed(files.MAX_OVERHEAD_BYTES, size),

@@ -139,6 +139,7 @@ class Linter:
         self.rows += len(prepared.rejects)
         for issue in prepared.rejects:
             self._reject(issue)
+            await yield_if_due()
         for each in prepared.cleaned:
             known = (each.field, each.reason)
             if each.reason in _OF_COLUMNS and (known in self._remarks or len(self._remarks) < MAX_NAMES_KEPT):

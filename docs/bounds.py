@@ -18,8 +18,10 @@ from socialapi import Config, errors
 from socialapi.bulk import job
 from socialapi.bulk.audiences import dedup
 from socialapi.bulk.audiences.cells import MAX_TEXTS_PER_CELL
+from socialapi.bulk.audiences.columns import MAX_IDENTIFIER_COLUMNS
 from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
 from socialapi.bulk.audiences.normalize import MAX_IDENTIFIER_CHARACTERS
+from socialapi.bulk.audiences.prepare import MAX_IDENTIFIERS_PER_ROW
 from socialapi.bulk.inputs import arrow, arrow_cells, csv, dialect, feed_xml, files, json, objects, remote
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, MAX_BLANK_ROWS, ROWS_PER_BLOCK
@@ -369,10 +371,22 @@ FILES: Final = (
     Bound("a row of a table or of Parquet", *fixed(csv.MAX_ROW_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("an identifier", *fixed(MAX_IDENTIFIER_CHARACTERS, of("characters")), "the value is rejected"),
     Bound("identifiers in a cell", *fixed(MAX_TEXTS_PER_CELL), "the value is rejected"),
+    Bound("different identifiers in a row", *fixed(MAX_IDENTIFIERS_PER_ROW), "the row is rejected"),
+    Bound(
+        "columns of identifiers",
+        *fixed(MAX_IDENTIFIER_COLUMNS),
+        f"{_error(errors.InvalidInput)}; of JSON Lines, the row is rejected",
+    ),
     Bound(
         f"an archive, beyond {files.BYTES_PER_CONTENT} bytes for each byte of its content",
         *fixed(files.MAX_OVERHEAD_BYTES, size),
         _error(errors.InvalidInput),
+    ),
+    Bound(
+        f"members of an archive, beyond one for each {files.BYTES_PER_GZIP_MEMBER} bytes of its content "
+        f"({files.BYTES_PER_ZSTD_MEMBER} for Zstandard)",
+        *fixed(files.MAX_SMALL_MEMBERS),
+        f"{_error(errors.InvalidInput)}, which says how to pack it again",
     ),
     Bound("a list in a cell of Parquet", *fixed(arrow_cells.MAX_VALUES_PER_CELL, of("values")), "the row is rejected"),
     Bound(

@@ -93,9 +93,9 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
 
 
 def count_texts(cell: Any) -> int:
-    """Returns the number of strings in a cell, at least 1."""
-    if isinstance(cell, list | tuple) and len(cell) <= MAX_TEXTS_PER_CELL:
-        return sum(map(count_texts, cell)) or 1
+    """Returns the number of strings in a cell, at least 1. A string in a list counts once, whatever it is split into."""
+    if isinstance(cell, list | tuple):
+        return min(max(1, len(cell)), MAX_TEXTS_PER_CELL)
     return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 1
 
 

@@ -193,8 +193,8 @@ def _without_words(text: str, kind: str) -> Iterator[str]:
     texts = {text}
     for _ in range(_MOST_WORDS):
         texts = {
-            *(each[len(word) :] for each in texts for word in before if each.startswith(word)),
-            *(each[: -len(word)] for each in texts for word in after if each.endswith(word)),
+            *(each[at:] for each in texts for at in range(1, len(each) + 1) if each[:at] in before),
+            *(each[:at] for each in texts for at in range(len(each)) if each[at:] in after),
         }
         yield from texts
 
@@ -215,8 +215,10 @@ def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequenc
 
 def words_in(name: str) -> str:
     """Returns the words of a name, separated by blanks and without case, accents and punctuation."""
-    letters = unicodedata.normalize("NFKD", name.removeprefix(MOJIBAKE_MARK).translate(_LETTERS))
-    return _NO_WORD.sub(" ", "".join(each for each in letters if not unicodedata.combining(each)).casefold()).strip()
+    if not name.isascii():
+        letters = unicodedata.normalize("NFKD", name.removeprefix(MOJIBAKE_MARK).translate(_LETTERS))
+        name = "".join(each for each in letters if not unicodedata.combining(each))
+    return _NO_WORD.sub(" ", name.casefold()).strip()
 
 
 def folded(name: str) -> str:

@@ -58,6 +58,8 @@ _DIGITS_OF_DATE: Final = 8
 _MOST_DIGITS: Final = 17
 """The number of digits in the longest phone number, which E.164 limits to 15, after 00."""
 MAX_OVERLOOKED: Final = 50
+MAX_IDENTIFIER_COLUMNS: Final = 100
+"""The most columns of identifiers. Each takes time on the event loop for each step of rows, however few rows have a value."""
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
 _MOST_OF: Final = 0.9
@@ -330,6 +332,11 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             if len(found[override]) > 1:
                 option = f'columns={{"{override}": "<column>"}}'
                 raise InvalidInput(f"{len(found[override])} columns are called {override}: choose one with {option}")
+        if sum(len(found[kind]) for kind in self.kinds) > MAX_IDENTIFIER_COLUMNS:
+            raise InvalidInput(
+                f"more than {MAX_IDENTIFIER_COLUMNS} columns are read as identifiers: name those to read, for example with "
+                'columns={"email": ["<column>", "<column>"]}'
+            )
         key_at = None if self.key is None else self._key_at(names, found)
         taken = {} if key_at is None else {names[key_at]: KEY}
         taken |= {names[at]: key for key, positions in found.items() for at in positions}

@@ -171,6 +171,7 @@ class UploadStage(Generic[C]):
                 self._counters.warn([*prepared.warnings, *prepared.cleaned])
             for rows in prepared.blocks:
                 await self._place_block(rows)
+                await yield_if_due()
             await yield_if_due()
 
     @property
@@ -224,6 +225,7 @@ class UploadStage(Generic[C]):
             if (carriers := await self._place(block, index)) is not None:
                 found[index] = carriers
             start = index + 1
+            await yield_if_due()
         if start < (size := len(block)):
             await self._place_new(block, start, size)
         if found:

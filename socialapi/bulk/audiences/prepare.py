@@ -66,8 +66,14 @@ NOT_PLAIN: Final = (
 _OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name in get_args(OperationType)}
 _ACTIONS_KEPT: Final = 4_096
 _COLUMNS_COMPARED: Final = 50
+MAX_IDENTIFIERS_PER_ROW: Final = 250
+"""The most different identifiers of a row. The values after the first one of a cell make a column each."""
+_MANY_IDENTIFIERS: Final = f"has more than {MAX_IDENTIFIERS_PER_ROW} identifiers"
 _VALUES_AT_ONCE: Final = 5_000
 """The most values of plain rows that are prepared in one step."""
+
+_PHONES_AT_ONCE: Final = 8
+"""The most unusual phone numbers that are parsed in one step. The slowest take 0.2 ms each."""
 
 Problem = tuple[str, str]
 """A field and a reason."""
@@ -255,6 +261,8 @@ class Preparer:
                         if country and text and "+" not in text and region_of(country) is None:
                             done.cleaned.append(_issue(block.first_number + index, [(name, UNKNOWN_COUNTRY)]))
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
+                    if kind == "phone_number" and not index % _PHONES_AT_ONCE:
+                        yield _PAUSE
                 for position in several:
                     values[undecided[position]] = None
                 yield _PAUSE
@@ -294,6 +302,9 @@ class Preparer:
             same_kind = found.setdefault(kind, set())
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
             same_kind.update(new)
+            if sum(map(len, found.values())) > MAX_IDENTIFIERS_PER_ROW:
+                done.rejects.append(RowIssue(block.first_number + index, "", _MANY_IDENTIFIERS))
+                return False
             values[index] = new[0] if new else ""
             for position, value in enumerate(new[1:]):
                 further.setdefault((own, position), [""] * block.size)[index] = value

@@ -62,14 +62,24 @@ up to 128 KiB. More padding, long names or empty members would be slow to read.
 BYTES_PER_CONTENT: Final = 32
 """The most bytes of an archive for each byte of content. A gzip member with one byte of content has 21 bytes."""
 _NO_CONTENT: Final = "the archive has almost no content: nearly all of it is padding, names or empty parts"
+MAX_SMALL_MEMBERS: Final = 50_000
+"""The most members of an archive, beyond one for each 32 bytes of content, or 512 for Zstandard: a member of gzip takes 1 µs,
+and one of Zstandard 11.
+"""
+BYTES_PER_GZIP_MEMBER: Final = 32
+"""Fewer than a line that a program appends as a member of its own."""
+BYTES_PER_ZSTD_MEMBER: Final = 512
+_TINY_MEMBERS: Final = "the archive has too many tiny parts: pack it again as one, for example with zcat <file> | gzip, or zstdcat <file> | zstd"
 
 
 class _Packed:
     """The bytes of an archive."""
 
-    def __init__(self, stored: BufferedReader) -> None:
+    def __init__(self, stored: BufferedReader, bytes_per_member: int) -> None:
         self._stored = stored
+        self._bytes_per_member = bytes_per_member
         self._room = MAX_OVERHEAD_BYTES
+        self._room_for_members = self._most = MAX_SMALL_MEMBERS * bytes_per_member
 
     def read(self, size: int = -1) -> bytes:
         """Returns the next bytes. Raises InvalidInput if nearly all bytes read so far are padding, names or empty parts."""
@@ -79,93 +89,109 @@ class _Packed:
             raise InvalidInput(_NO_CONTENT)
         return data
 
-    def had_content(self, size: int) -> None:
-        """Records that the bytes read so far had `size` more bytes of content."""
+    def had_content(self, size: int, members: int) -> None:
+        """Records that the bytes read so far had `size` more bytes of content, and began `members` more members.
+        Raises InvalidInput if there are too many tiny ones.
+        """
         self._room = min(MAX_OVERHEAD_BYTES, self._room + size * BYTES_PER_CONTENT)
+        self._room_for_members = min(self._most, self._room_for_members + size - members * self._bytes_per_member)
+        if self._room_for_members < 0:
+            raise InvalidInput(_TINY_MEMBERS)
 
 
 class _Unpacked(io.RawIOBase):
     """The content of an archive. If it is damaged, returns the content before the damage and then raises InvalidInput."""
 
     def __init__(
-        self, stored: BufferedReader, unpack: Callable[[Any], io.BufferedIOBase], *errors: type[Exception]
+        self, stored: BufferedReader, new_member: Callable[[], Any], error: type[Exception], bytes_per_member: int
     ) -> None:
-        self._packed = _Packed(stored)
-        self._archive = unpack(self._packed)
-        self._errors = errors
+        self._packed = _Packed(stored, bytes_per_member)
+        self._members = _Members(self._packed, new_member)
+        self._error = error
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
         try:
-            size = self._archive.readinto1(buffer)
+            return self._members.read_into(memoryview(buffer))
         except EOFError:
             raise InvalidInput(_CUT_OFF) from None
-        except self._errors:
+        except self._error:
             raise InvalidInput(_DAMAGED) from None
-        self._packed.had_content(size)
-        return size
 
 
 _PACKED_BYTES_AT_ONCE: Final = 4_096
-"""Small, because zlib copies all bytes after the end of each member, and members may be small."""
+"""Small, because all bytes after the end of each member are copied, and members may be small."""
+_not_padding: Final = re.compile(b"[^\\0]").search
 
 
-class _GzipFile(io.BufferedIOBase):
-    """The content of a gzip archive with one or more members. Python's own class reads names and padding byte by byte,
-    and takes five times as long for small members.
+class _Members:
+    """The content of an archive with one or more members, each unpacked by a new object. The classes of the libraries
+    read gzip's names and padding byte by byte, and take five times as long for small members.
     """
 
-    def __init__(self, packed: _Packed) -> None:
+    def __init__(self, packed: _Packed, new_member: Callable[[], Any]) -> None:
         self._packed = packed
+        self._new_member = new_member
         self._data = b""
         self._at = 0
         self._member: Any = None
 
-    def readinto1(self, buffer: "WriteableBuffer") -> int:
+    def read_into(self, view: memoryview) -> int:
         """Reads at least one byte of content, or none at the end. Raises EOFError if the last member is incomplete."""
-        view, size = memoryview(buffer), 0
+        member, data, at = self._member, self._data, self._at
+        size = begun = 0
+        # A decompressor of Zstandard keeps what it was given, and may have more content without further bytes.
+        needs_input = getattr(member, "needs_input", True)
         while size < len(view):
-            if self._at == len(self._data):
+            if at == len(data) and needs_input:
                 if size:
                     break
-                self._data, self._at = self._packed.read(READ_BYTES), 0
-                if not self._data and self._member is not None:
+                self._packed.had_content(0, begun)
+                data, at, begun = self._packed.read(READ_BYTES), 0, 0
+                if not data and member is not None:
                     raise EOFError
-                if not self._data:
+                if not data:
                     break
-            if self._member is None:
-                if self._data[self._at] == 0:  # padding
-                    self._at = len(self._data) - len(self._data[self._at :].lstrip(b"\0"))
+            if member is None:
+                if data[at] == 0:
+                    at = len(data) if (content_at := _not_padding(data, at)) is None else content_at.start()
                     continue
-                self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            some = self._data[self._at : self._at + _PACKED_BYTES_AT_ONCE]
-            content = self._member.decompress(some, len(view) - size)
-            # At the end of a member, `unused_data` and `unconsumed_tail` have the same bytes: count them once.
-            self._at += len(some) - len(self._member.unused_data or self._member.unconsumed_tail)
-            if self._member.eof:
-                self._member = None
+                member = self._new_member()
+                begun += 1
+            some = data[at : at + _PACKED_BYTES_AT_ONCE] if needs_input else b""
+            content = member.decompress(some, len(view) - size)
+            at += len(some)
+            if member.eof:
+                # What follows is in `unused_data`, and sometimes also in `unconsumed_tail`.
+                at -= len(member.unused_data)
+                member, needs_input = None, True
+            else:
+                at -= len(getattr(member, "unconsumed_tail", b""))
+                needs_input = getattr(member, "needs_input", True)
             view[size : size + len(content)] = content
             size += len(content)
+        self._member, self._data, self._at = member, data, at
+        self._packed.had_content(size, begun)
         return size
 
 
 def _gzip(stored: BufferedReader) -> _Unpacked:
-    return _Unpacked(stored, _GzipFile, zlib.error)
+    return _Unpacked(stored, lambda: zlib.decompressobj(zlib.MAX_WBITS | 16), zlib.error, BYTES_PER_GZIP_MEMBER)
 
 
 def _zstd(stored: BufferedReader) -> _Unpacked:
     try:
         if sys.version_info >= (3, 14):
-            from compression.zstd import ZstdError, ZstdFile
+            from compression.zstd import ZstdDecompressor, ZstdError
         else:
-            from backports.zstd import ZstdError, ZstdFile
+            from backports.zstd import ZstdDecompressor, ZstdError
     except ImportError:
         raise InvalidInput(
             "reading a Zstandard archive needs another package: pip install 'aiosocialapi[zstd]'"
         ) from None
-    return _Unpacked(stored, ZstdFile, ZstdError)
+    return _Unpacked(stored, ZstdDecompressor, ZstdError, BYTES_PER_ZSTD_MEMBER)
 
 
 _KINDS: Final[Mapping[bytes, Callable[[BufferedReader], _Unpacked]]] = {

@@ -93,7 +93,7 @@ class RowCounter(Protocol[S_contra]):
     rows: int
     unusable_rows: int
 
-    def take(self, step: S_contra, /) -> None:
+    async def take(self, step: S_contra, /) -> None:
         """Counts some rows."""
 
     def report(self, broken_off: str | None = None) -> LintReport:
@@ -118,7 +118,7 @@ async def linted(
             pace = ReadingPace(reader, sample, options.on_progress)
             async for block in reader:
                 for step in steps(block if sample is None else block.part(0, sample - linter.rows)):
-                    linter.take(step)
+                    await linter.take(step)
                     await yield_if_due()
                 pace.show(linter.rows, linter.unusable_rows)
                 if linter.rows == sample:

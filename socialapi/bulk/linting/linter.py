@@ -31,6 +31,7 @@ from socialapi.bulk.linting.findings import (
     remarks_of,
 )
 from socialapi.bulk.rows import Values
+from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IDENTIFIER_KINDS, NO_IDENTIFIER, IdentifierKind
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import (
@@ -134,11 +135,12 @@ class Linter:
         self._batch = Batch()
         self._batch.settled.set()
 
-    def take(self, prepared: PreparedBlock) -> None:
+    async def take(self, prepared: PreparedBlock) -> None:
         """Counts prepared rows, which an upload would send or reject."""
         self.rows += len(prepared.rejects)
         for issue in prepared.rejects:
             self._reject(issue)
+            await yield_if_due()
         for each in prepared.cleaned:
             known = (each.field, each.reason)
             if each.reason in _OF_COLUMNS and (known in self._remarks or len(self._remarks) < MAX_NAMES_KEPT):
@@ -160,8 +162,10 @@ class Linter:
                     self._recent.place(row, self._batch)
                 else:
                     self._duplicates += 1
+                await yield_if_due()
             self._recent.place_new(block.part(start, len(block)), self._batch)
             self._recent.turn()
+            await yield_if_due()
 
     def _reject(self, issue: RowIssue) -> None:
         fields = issue.field.split(", ")

@@ -131,7 +131,7 @@ class ProductLinter:
         self._with_tags = 0
         self._ids = DuplicateCounter()
 
-    def take(self, rows: Iterable[ProductRow]) -> None:
+    async def take(self, rows: Iterable[ProductRow]) -> None:
         """Counts products."""
         for row in rows:
             self.rows += 1

@@ -159,6 +159,15 @@ async def test_a_list_of_thousands_is_unusable_and_the_rest_of_its_row_is_not(ho
     assert (report.accepted, [each.reason for each in report.warning_details]) == (1, [TOO_MANY_TEXTS])
 
 
+async def test_a_row_of_hundreds_of_identifiers_and_a_table_of_hundreds_of_columns_are_rejected() -> None:
+    rows = [{f"email{at}": [f"a{at}.{n}@b.example" for n in range(most)] for at in range(3)} for most in (83, 84)]
+    report = await job_of(ModelService(), rows).run()
+    assert report.accepted == 1
+    assert [(each.row, each.reason) for each in report.rejects] == [(2, "has more than 250 identifiers")]
+    with pytest.raises(InvalidInput, match="more than 100 columns are read as identifiers"):
+        await job_of(ModelService(), pa.table({f"email{at}": ["a@b.example"] for at in range(101)})).run()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text",

@@ -97,21 +97,29 @@ HEAD = b"\x1f\x8b\x08%c" + bytes(6)
     ("pack", "piece"),
     [
         pytest.param(gzip.compress, gzip.compress(b""), id="empty members"),
+        pytest.param(gzip.compress, gzip.compress(b"\n\n\n"), id="tiny members"),
+        pytest.param(compress_zstd, compress_zstd(b"\n" * 9), id="tiny frames"),
         pytest.param(gzip.compress, gzip.compress(b"") * 20_000 + gzip.compress(b"\n"), id="a byte now and then"),
         pytest.param(gzip.compress, bytes(20), id="padding"),
         pytest.param(compress_zstd, compress_zstd(b""), id="empty frames"),
         pytest.param(compress_zstd, b"\x50\x2a\x4d\x18\x04\0\0\0skip", id="skippable frames"),
     ],
 )
-async def test_an_archive_that_goes_on_almost_without_content_ends_after_1_mb(
+async def test_an_archive_that_goes_on_almost_without_content_or_with_tiny_parts_is_refused(
     tmp_path: Path, pack: Pack, piece: bytes
 ) -> None:
     path = tmp_path / "crm.csv"
-    write(path, pack(ROWS) + piece * (500_000 // len(piece)))
+    write(path, pack(ROWS) + piece * (400_000 // len(piece)))
     assert values(await read(path))[0] == ["a@b.example"]
     write(path, pack(ROWS) + piece * (1_500_000 // len(piece)))
     _, error = await read_until_error(path, InvalidInput)
-    assert "the archive has almost no content" in str(error)
+    assert ("has almost no content" in str(error)) or ("has too many tiny parts: pack it again" in str(error))
+
+
+async def test_an_archive_to_which_each_line_was_appended_as_a_member_is_read(tmp_path: Path) -> None:
+    lines = [f"person.{number:06}@shop.example" for number in range(60_000)]  # 31 characters and a line end
+    write(tmp_path / "crm.csv.gz", b"".join(gzip.compress(f"{line}\n".encode(), 1) for line in ("email", *lines)))
+    assert values(await read(tmp_path / "crm.csv.gz")) == [[line] for line in lines]
 
 
 async def test_a_file_name_in_an_archive_has_a_bound(tmp_path: Path) -> None:

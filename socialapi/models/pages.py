@@ -1,5 +1,6 @@
 """Pages of collections."""
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, overload
 
@@ -18,11 +19,12 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 
-def no_includes() -> "Includes":
-    """Returns an object without any related ones."""
+@functools.cache
+def includes_class() -> "type[Includes]":
+    """Returns the class of related objects. It is loaded with the first page, and asked for with every other."""
     from socialapi.models.includes import Includes
 
-    return Includes()
+    return Includes
 
 
 class Origin(Protocol):
@@ -46,7 +48,7 @@ class Page(Record, Generic[T]):
 
     __signature__: ClassVar[None] = None  # callers get these objects
     data: tuple[T, ...] = ()
-    includes: "Includes" = attrs.field(factory=no_includes)
+    includes: "Includes" = attrs.field(factory=lambda: includes_class()())
     meta: Mapping[str, Any] = attrs.field(factory=dict)
     errors: tuple[Problem | ServiceError, ...] = ()
     undecoded: tuple[Undecoded, ...] = ()

@@ -75,7 +75,8 @@ class RetryBudget:
 
     def earn(self) -> None:
         """Adds a retry after a success."""
-        self._left = min(self._size, self._left + 1)
+        if self._left < self._size:
+            self._left += 1
 
     def spend(self) -> bool:
         """Takes one retry. Returns False if none is left."""
@@ -376,10 +377,11 @@ class Session:
         finally:
             # Also when cancelled or without a token: the slot must not leak.
             if has_place and places is not None:
-                if not isinstance(outcome, Reply | TransportError | None):
-                    outcome.on_close = places.give_back
-                else:
+                # A tuple of types: a union would be created on every call.
+                if outcome is None or isinstance(outcome, (Reply, TransportError)):
                     places.give_back()
+                else:
+                    outcome.on_close = places.give_back
             self._settle(slot, outcome, sent=started is not None)
         may_have_failed = isinstance(outcome, TransportError) or not outcome.ok or call.accept is not None
         call.failure = self._failure(call, outcome) if may_have_failed else None

@@ -243,10 +243,16 @@ QUEUES: Final = (
     ),
     Bound("ids of a stream that are remembered", *fixed(REMEMBERED_IDS), "the oldest is forgotten"),
     Bound("connections of a client", *config("max_connections"), "the next request waits for one"),
-    Bound("rows of all jobs of a client that are on their way", *config("max_rows_in_flight"), "the next batch waits"),
+    Bound(
+        "rows of all jobs of a client that are on their way",
+        fixed(budget.MAX_ROWS)[0],
+        "`Config.max_rows_in_flight`",
+        "the next batch waits",
+    ),
     Bound(
         "request bytes of all jobs that are on their way",
-        *config("max_bytes_in_flight", size),
+        fixed(budget.MAX_BYTES, size)[0],
+        "`Config.max_bytes_in_flight`",
         "the next batch waits; a larger one goes alone",
     ),
     Bound(

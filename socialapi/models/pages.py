@@ -27,6 +27,11 @@ def includes_class() -> "type[Includes]":
     return Includes
 
 
+def no_includes() -> "Includes":
+    """Returns an object without any related ones."""
+    return includes_class()()
+
+
 class Origin(Protocol):
     """The position of a page in its collection."""
 
@@ -48,7 +53,7 @@ class Page(Record, Generic[T]):
 
     __signature__: ClassVar[None] = None  # callers get these objects
     data: tuple[T, ...] = ()
-    includes: "Includes" = attrs.field(factory=lambda: includes_class()())
+    includes: "Includes" = attrs.field(factory=no_includes)
     meta: Mapping[str, Any] = attrs.field(factory=dict)
     errors: tuple[Problem | ServiceError, ...] = ()
     undecoded: tuple[Undecoded, ...] = ()

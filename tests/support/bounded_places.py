@@ -122,6 +122,7 @@ repeats for each host beyond those that successes earn
     session/session.py Session.__init__ defaultdict
 plans, ways and addresses
     _speedups/__init__.py log_if_disabled cache
+    models/pages.py includes_class cache
     emulator/handlers.py endpoint_table cache
     emulator/handlers.py endpoints cache
     routes/undeclared.py _limited cache
@@ -306,6 +307,7 @@ values that are looked up once
     models/spelling.py near_name lru_cache
     models/validation.py parse_timestamp lru_cache
     session/transport.py _timeout lru_cache
+    session/transport.py _url_of lru_cache
     wire/rate_limit_headers.py _http_date lru_cache
 what is worked out once for each class
     bulk/products/cells.py _tests cache

@@ -51,7 +51,7 @@ FILES: Final = {
     "rejects": "the rejects file",
     "layout": "the layout",
 }
-"""The options that name files of a job, and what messages call them. Of two for one file, the first has the error."""
+"""The options that name files of a job, and what messages call them."""
 
 
 @attrs.frozen(kw_only=True)
@@ -117,25 +117,32 @@ class JobOptions(FrozenRecord):
         return given if isinstance(given, str | os.PathLike) else None
 
     @property
-    def databases(self) -> Sequence[str | os.PathLike[str]]:
-        """The SQLite files that the job writes."""
-        return [] if self.journal_path is None else [self.journal_path]
+    def databases(self) -> Mapping[str, str | os.PathLike[str]]:
+        """The SQLite files that the job writes, by the option that each is given with."""
+        return {} if self.journal_path is None else {"journal": self.journal_path}
 
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
         """The files that the job writes, and its layout file. A file at the path of the rejects
         file or outcomes file that no job has written, such as an export, is not among them.
         """
-        found = [os.fsdecode(path) + ending for path in self.databases for ending in ("", "-wal", "-shm", SUFFIX)]
+        found = [
+            os.fsdecode(path) + ending for path in self.databases.values() for ending in ("", "-wal", "-shm", SUFFIX)
+        ]
         found += [] if self.rejects is None else RejectsFile.own_files(self.rejects)
         found += [os.fsdecode(self.layout.path)] if isinstance(self.layout, FileLayout) else []
         return found + ([] if self.outcomes is None else list(OutcomesFile.own_files(self.outcomes)))
 
     @property
     def files(self) -> Mapping[str, str | os.PathLike[str]]:
-        """The paths of the files of the job, by the option that each is given with."""
-        paths = {name: self.journal_path if name == "journal" else getattr(self, name, None) for name in FILES}
-        return {name: path for name, path in paths.items() if isinstance(path, str | os.PathLike)}
+        """The paths of the files of the job, by the option that each is given with. Of two for one file, the
+        first has the error.
+        """
+        further = {"outcomes": self.outcomes, "rejects": self.rejects, "layout": self.layout}
+        return {
+            **self.databases,
+            **{name: path for name, path in further.items() if isinstance(path, str | os.PathLike)},
+        }
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""

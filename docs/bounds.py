@@ -2,9 +2,9 @@
 
 python docs/bounds.py
 
-The numbers are the constants and defaults of the code, but for the measured ones (`measured`).
-`tests/support/bounded_places.py` says which place in the code each row is about. Its test finds new
-places by their form (`places_of` in `tests/test_bounds_page.py`), and cannot find those of another.
+The numbers are constants and defaults of the code, except for `measured` ones.
+`tests/support/bounded_places.py` maps each row to places in the code. Its test finds new places by
+their form (`places_of` in `tests/test_bounds_page.py`).
 """
 
 import inspect
@@ -57,7 +57,7 @@ _UNITS: Final = ((1_000_000, "MB"), (2**20, "MiB"), (1_000, "kB"), (2**10, "KiB"
 
 @attrs.frozen
 class Bound:
-    """A row: what is bounded, by how much, where that is set, and what happens at the bound."""
+    """A row: the bounded thing, its bound, the setting, and what happens at the bound."""
 
     what: str
     most: str
@@ -70,14 +70,14 @@ class Bound:
 
 
 def size(number: int) -> str:
-    """Returns a number of bytes with the largest unit in which it is whole."""
+    """Returns a number of bytes in the largest unit that gives a whole number."""
     fitting = ((number // unit, name) for unit, name in _UNITS if number % unit == 0 and number >= unit)
     count, name = next(fitting, (number, "bytes"))
     return f"{count:,} {name}"
 
 
 def seconds(number: float) -> str:
-    """Returns a time in the largest unit in which it is whole."""
+    """Returns a time in the largest unit that gives a whole number."""
     for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if number >= 2 * unit and number % unit == 0:
             return f"{number / unit:,.0f} {name}"
@@ -117,13 +117,13 @@ def fixed(value: float, shown: Any = number) -> tuple[str, str]:
 
 
 def measured(text: str) -> tuple[str, str]:
-    """Returns what was measured, which no constant sets."""
+    """Returns a measured bound, which no constant sets."""
     return text, "measured"
 
 
 def both(*bounds: tuple[str, str]) -> tuple[str, str]:
-    """Returns several bounds of one thing, of which the first that is reached counts. Where not all
-    are set by the same, each place has its bound behind it.
+    """Returns several bounds of one thing; the first one reached applies. If they have different
+    settings, each setting is followed by its bound.
     """
     shown = ", ".join(most for most, _ in bounds)
     if len({where for _, where in bounds}) == 1:
@@ -133,9 +133,9 @@ def both(*bounds: tuple[str, str]) -> tuple[str, str]:
 
 IN_MEMORY_RECEIVER_BYTES: Final = endpoint.MAX_READING_BYTES + queue.MAX_QUEUED_BYTES
 INBOX_RECEIVER_BYTES: Final = endpoint.MAX_READING_BYTES + inbox.MAX_ARRIVING_BYTES + inbox.SLICE_BYTES * 3 // 2
-"""The next slice is read when half of one is left."""
+"""The inbox reads the next slice when half of a slice is left."""
 IDENTITY_BYTES: Final = 160
-"""What `MemoryStore` takes for each identity that it remembers: 154 were measured."""
+"""The memory that `MemoryStore` uses for each identity; 154 bytes were measured."""
 IDENTITIES_BYTES: Final = IDENTITY_BYTES * inspect.signature(Receiver).parameters["dedup_window"].default
 
 DECODE: Final = _error(errors.DecodeError)
@@ -144,15 +144,19 @@ TOO_LONG: Final = _error(errors.RateLimitTooLong)
 TRANSPORT: Final = _error(errors.TransportError)
 
 BODIES: Final = (
-    Bound("an answer, decompressed", *config("max_response_bytes", size), f"{DECODE}; the connection is closed"),
+    Bound("a decompressed response", *config("max_response_bytes", size), f"{DECODE}; the connection is closed"),
     Bound(
-        "a refusal (any answer but 2xx)",
+        "an error response (any status but 2xx)",
         *fixed(transport.MAX_REFUSAL_BYTES, size),
-        "the rest is not read; the error says what the beginning says",
+        "the rest is not read; the error quotes the beginning",
     ),
-    Bound("errors that are read in one answer", *fixed(response.MAX_ERRORS), "further ones are left out"),
+    Bound("errors in a response", *fixed(response.MAX_ERRORS), "further errors are ignored"),
     Bound("a line of a stream", *config("max_line_bytes", size), f"{DECODE}, after the items before it"),
-    Bound("lines of a stream cut at once", *fixed(ndjson.MAX_LINES_AT_ONCE), "the rest waits for the next turn"),
+    Bound(
+        "lines of a stream that are split in one turn",
+        *fixed(ndjson.MAX_LINES_AT_ONCE),
+        "the rest waits until other tasks have run",
+    ),
     Bound(
         "a webhook body",
         *argument(Receiver, "max_body_bytes", size),
@@ -161,7 +165,7 @@ BODIES: Final = (
     Bound(
         "all unfinished webhook bodies together",
         *fixed(endpoint.MAX_READING_BYTES, size),
-        "the largest of the others is given up with 503, never the newcomer",
+        "the largest older one gets 503, never the newest",
     ),
     Bound(
         "chunks of a webhook body of less than " + size(endpoint.TINY_CHUNK_BYTES) + " on average",
@@ -170,16 +174,16 @@ BODIES: Final = (
     ),
     Bound("the query of a challenge", *fixed(endpoint.MAX_QUERY_CHARACTERS, of("characters")), "400"),
     Bound(
-        "the answer of a program that `webhooks listen --forward` sends to",
+        "the response to a forwarded event (`webhooks listen --forward`)",
         *fixed(forwarder.MAX_BYTES_READ, size),
         "the rest is not read; only the status counts",
     ),
     Bound(
-        "the head of a request to the page of a sign-in",
+        "the head of a request to the sign-in page",
         *fixed(sign_in.MAX_HEAD_BYTES, size),
-        "the connection is closed without an answer",
+        "the connection is closed without a response",
     ),
-    Bound("a PIN that is typed", *fixed(sign_in.MAX_LINE_BYTES, size), "the rest is not read"),
+    Bound("a typed PIN", *fixed(sign_in.MAX_LINE_BYTES, size), "the rest is not read"),
     Bound(
         "a request of an upload",
         *both(fixed(MAX_OPERATIONS, of("operations")), fixed(MAX_BATCH_BYTES, size)),
@@ -190,108 +194,108 @@ BODIES: Final = (
 
 QUEUES: Final = (
     Bound(
-        "events of webhooks that wait in memory",
+        "webhook events in memory",
         *both(argument(Receiver, "max_queue", of("events")), fixed(queue.MAX_QUEUED_BYTES, size)),
         "503: the service sends them again",
     ),
     Bound(
-        "events of webhooks that wait in an inbox, of all processes",
+        "webhook events in an inbox, for all processes",
         *argument(Receiver, "max_waiting"),
         "503: the service sends them again",
     ),
     Bound(
-        "how often an event of an inbox is handed out and not finished",
+        "unfinished attempts of an event in an inbox",
         *argument(Receiver, "max_attempts"),
-        "it is put aside, until it is retried or dropped",
+        "the event is put aside until you retry or drop it",
     ),
     Bound(
-        "events that wait to be written into the inbox",
+        "events waiting to be written to the inbox",
         *both(fixed(inbox.MAX_ARRIVING, of("events")), fixed(inbox.MAX_ARRIVING_BYTES, size)),
         "503: the service sends them again",
     ),
     Bound(
-        "events that are read ahead from the inbox",
+        "events read ahead from the inbox",
         *both(fixed(inbox.SLICE_EVENTS, of("events")), fixed(inbox.SLICE_BYTES, size)),
-        "the next ones stay in the file",
+        "further events stay in the file",
     ),
     Bound(
-        "identities of events that are remembered",
+        "remembered event ids",
         *argument(Receiver, "dedup_window"),
-        "the oldest is forgotten; its event would be handed out again",
+        "the oldest is forgotten, so its event could be delivered again",
     ),
     Bound(
-        "a receiver without an inbox, all of its bodies and events together",
+        "all bodies and events of a receiver without an inbox",
         *fixed(IN_MEMORY_RECEIVER_BYTES, size),
-        f"beside them come {size(IDENTITIES_BYTES)} for the default of `dedup_window`, your server's connections, "
-        "and what your handlers hold",
+        f"in addition: {size(IDENTITIES_BYTES)} for the default of `dedup_window`, your server's connections, "
+        "and memory of your handlers",
     ),
     Bound(
-        "a receiver with an inbox, all of its bodies and events together",
+        "all bodies and events of a receiver with an inbox",
         *fixed(INBOX_RECEIVER_BYTES, size),
-        "beside them come your server's connections, and what your handlers hold; identities are in the file",
+        "in addition: your server's connections, and memory of your handlers. Event ids are in the file",
     ),
     Bound("connections of `webhooks listen`", *fixed(connections.MAX_CONNECTIONS), "the oldest idle one is closed"),
     Bound(
-        "events in handlers of a dispatcher",
+        "events in the handlers of a dispatcher",
         *argument(events.Dispatcher, "max_concurrency"),
-        "the next event is taken when a handler has ended",
+        "the next event waits for a free handler",
     ),
     Bound(
-        "bytes of a stream that wait unread",
-        *fixed(transport.LIVE_BUFFER_BYTES, lambda n: f"{size(n)}, and what was read in one go"),
-        "the connection is not read until they were taken; a warning follows",
+        "unread bytes of a stream",
+        *fixed(transport.LIVE_BUFFER_BYTES, lambda n: f"{size(n)}, plus one read"),
+        "reading pauses until your program takes them; a warning follows",
     ),
-    Bound("ids of a stream that are remembered", *fixed(REMEMBERED_IDS), "the oldest is forgotten"),
+    Bound("remembered ids of a stream", *fixed(REMEMBERED_IDS), "the oldest is forgotten"),
     Bound("connections of a client", *config("max_connections"), "the next request waits for one"),
     Bound(
-        "rows of all jobs of a client that are on their way",
+        "rows in flight, for all jobs of a client",
         fixed(budget.MAX_ROWS)[0],
         "`Config.max_rows_in_flight`",
         "the next batch waits",
     ),
     Bound(
-        "request bytes of all jobs that are on their way",
+        "request bytes in flight, for all jobs of a client",
         fixed(budget.MAX_BYTES, size)[0],
         "`Config.max_bytes_in_flight`",
-        "the next batch waits; a larger one goes alone",
+        "the next batch waits; a larger batch is sent alone",
     ),
     Bound(
-        "rows of packed jobs that are on their way, unless a setting of the two above is given",
+        "rows of packed jobs in flight, unless you set one of the two settings above",
         *fixed(budget.PACKED_ROWS),
         "the next batch waits",
     ),
     Bound(
         "request bytes of these packed jobs",
         *fixed(budget.PACKED_BYTES, size),
-        "the next batch waits; full, with rows, identifiers, keys and buffers, 170 MB of memory were measured",
+        "the next batch waits. A full budget took 170 MB of memory in a measurement",
     ),
     Bound(
-        "requests of a job at once",
+        "requests of a job in flight",
         *config("max_concurrency"),
-        "the next batch waits; halved after a failure",
+        "the next batch waits; the number is halved after a failure",
     ),
     Bound(
         "identifiers that an upload remembers, to find duplicates",
         *fixed(2 * dedup.REMEMBERED),
-        "the oldest are forgotten; those of batches on their way never",
+        "the oldest are forgotten, except in batches in flight",
     ),
-    Bound("duplicates that wait for a batch", *fixed(MAX_WAITING_DUPLICATES), "reading waits"),
+    Bound("duplicates waiting for a batch", *fixed(MAX_WAITING_DUPLICATES), "reading waits"),
     Bound(
-        "ids of products that a load remembers, to count those that come again",
+        "product ids that a load remembers, to count repeated ones",
         *fixed(2 * batcher.REMEMBERED_IDS),
         "the oldest are forgotten",
     ),
-    Bound("products held back for others of the same id or group", *fixed(MAX_HELD), "reading waits"),
+    Bound("products waiting for others with the same id or group", *fixed(MAX_HELD), "reading waits"),
     Bound(
-        "responses to be reported to Redis, for each limit",
+        "responses to report to Redis, for each limit",
         *fixed(redis_window.MAX_UNREPORTED),
-        "the oldest is left out, and its place ends by its lease",
+        "the oldest is dropped; its slot is freed when its lease ends",
     ),
     Bound(
-        "connections to a Redis that is named by its address", *fixed(redis_server.MAX_CONNECTIONS), "the next waits"
+        "connections to a Redis server that is passed as a URL", *fixed(redis_server.MAX_CONNECTIONS), "the next waits"
     ),
     Bound(
-        "connections to the page of a sign-in",
+        "connections to the sign-in page",
         *fixed(sign_in.MAX_CONNECTIONS),
         "the oldest one is closed",
     ),
@@ -299,18 +303,18 @@ QUEUES: Final = (
 
 STATE: Final = (
     Bound(
-        "limits that are kept, by account and user",
-        *fixed(rate_limiter.MAX_WINDOWS, of("and those in use")),
-        "the one that was idle for longest is forgotten",
+        "rate limits in memory, by account and user",
+        *fixed(rate_limiter.MAX_WINDOWS, of("and limits in use")),
+        "the limit that was idle longest is forgotten",
     ),
-    Bound("repeats for each host beyond those that successes earn", *config("retry_budget"), "calls repeat no more"),
-    Bound("sign-ins that were begun", *fixed(authenticators.MAX_PENDING_SIGN_INS), "the oldest is forgotten"),
-    Bound("tokens in a token cache", "one for each credential", FIXED, "a token is replaced by its successor"),
-    Bound("tokens of pages, to notice a circle", *fixed(paging.TOKENS_KEPT), "older ones are sampled"),
-    Bound("plans, ways and addresses", "one for each endpoint and host of `Config`", FIXED, NOTHING),
-    Bound("what is worked out once for each class", "the classes of the package and yours", FIXED, NOTHING),
+    Bound("retries for each host, beyond one for each success", *config("retry_budget"), "calls are not retried"),
+    Bound("started sign-ins", *fixed(authenticators.MAX_PENDING_SIGN_INS), "the oldest is forgotten"),
+    Bound("tokens in a token cache", "one for each credential", FIXED, "a new token replaces the old one"),
+    Bound("page tokens, to detect a cycle", *fixed(paging.TOKENS_KEPT), "older ones are sampled"),
+    Bound("request plans, routes and URLs", "one for each endpoint and host of `Config`", FIXED, NOTHING),
+    Bound("information computed once for each class", "the classes of the package and yours", FIXED, NOTHING),
     Bound(
-        "values that are looked up once",
+        "cached values",
         f"{reading.EXPIRIES_KEPT:,} or fewer of each kind",
         FIXED,
         "the oldest is forgotten",
@@ -318,37 +322,37 @@ STATE: Final = (
     Bound(
         "rejects and warnings in a report",
         *fixed(MAX_ISSUES_KEPT),
-        "further ones are counted, and are in the rejects file",
+        "further ones are counted; the rejects file has all rejects",
     ),
-    Bound("names of columns that are noted", *fixed(MAX_NAMES_KEPT), "further ones are not named"),
+    Bound("recorded names of columns", *fixed(MAX_NAMES_KEPT), "further columns are not named"),
     Bound("digests of a lint, to count repeated rows", *fixed(MAX_KEPT), "further rows are not compared"),
-    Bound("ids of products in a Spark partition", *fixed(spark_tasks.MAX_IDS), "further ones are not compared"),
+    Bound("product ids in a Spark partition", *fixed(spark_tasks.MAX_IDS), "further ids are not compared"),
     Bound(
-        "a message of the service within an error",
+        "a message of the service in an error",
         *fixed(errors.MAX_QUOTED_CHARACTERS, of("characters")),
-        "the rest is left out",
+        "the rest is cut off",
     ),
     Bound(
         "log records",
-        "one for each repeated attempt, lost connection, page with errors, or handler that failed; none for a row",
-        "your handlers of logging",
+        "one for each retry, lost connection, page with errors, or failed handler; none for a row",
+        "your logging handlers",
         "the package writes no log file",
     ),
     Bound(
-        "warnings of a receiver about strangers",
+        "warnings of a receiver about unsigned requests",
         *fixed(endpoint.LOG_INTERVAL_SECONDS, lambda n: f"one in {seconds(n)}"),
-        "further ones are counted",
+        "further requests are counted",
     ),
 )
 
 FILES: Final = (
     Bound(
-        "a block of rows that is read",
+        "a block of rows",
         *both(fixed(ROWS_PER_BLOCK, of("rows")), fixed(BYTES_PER_BLOCK, size)),
         "the next block begins",
     ),
     Bound(
-        "the part of a table that shows escapes",
+        "the part of a table that is checked for escapes",
         *fixed(dialect.SAMPLE_BYTES, of("bytes")),
         "the rest is read the same way",
     ),
@@ -358,19 +362,19 @@ FILES: Final = (
     Bound(
         "consecutive blank lines that count as rows",
         *fixed(MAX_BLANK_ROWS),
-        "further ones are skipped, and a warning counts them",
+        "further blank lines are skipped, and a warning counts them",
     ),
     Bound("columns of CSV", *fixed(csv.MAX_COLUMNS), _error(errors.InvalidInput)),
     Bound("an object of JSON", *fixed(json.MAX_OBJECT_BYTES, size), "the row is rejected"),
-    Bound("names of an object", *fixed(objects.MAX_NAMES_PER_OBJECT), "the row is rejected"),
+    Bound("names in a JSON object", *fixed(objects.MAX_NAMES_PER_OBJECT), "the row is rejected"),
     Bound("an item of a feed", *fixed(feed_xml.MAX_ITEM_BYTES, size), "the row is rejected"),
-    Bound("levels of a feed", *fixed(feed_xml.MAX_DEPTH), _error(errors.InvalidInput)),
+    Bound("nested levels of a feed", *fixed(feed_xml.MAX_DEPTH), _error(errors.InvalidInput)),
     Bound(
         "a cell of a table or of Parquet", *fixed(dialect.MAX_CELL_CHARACTERS, of("characters")), "the row is rejected"
     ),
     Bound("a row of a table or of Parquet", *fixed(csv.MAX_ROW_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("an identifier", *fixed(MAX_IDENTIFIER_CHARACTERS, of("characters")), "the value is rejected"),
-    Bound("addresses, numbers or ids of a person in a cell", *fixed(MAX_TEXTS_PER_CELL), "the value is rejected"),
+    Bound("identifiers in a cell", *fixed(MAX_TEXTS_PER_CELL), "the value is rejected"),
     Bound(
         f"an archive, beyond {files.BYTES_PER_CONTENT} bytes for each byte of its content",
         *fixed(files.MAX_OVERHEAD_BYTES, size),
@@ -378,16 +382,16 @@ FILES: Final = (
     ),
     Bound("a list in a cell of Parquet", *fixed(arrow_cells.MAX_VALUES_PER_CELL, of("values")), "the row is rejected"),
     Bound(
-        "a dictionary of Parquet that is decoded",
+        "a Parquet dictionary that is decoded as a whole",
         *both(fixed(arrow.MAX_WORDS, of("values")), fixed(arrow.MAX_WORD_CHARACTERS, of("characters"))),
         "its values are decoded one by one",
     ),
     Bound(
-        "a file of settings, logins, a layout, or certificates",
+        "a file with settings, logins, a layout or certificates",
         *fixed(private_files.MAX_BYTES, size),
         f"{_error(errors.ConfigurationError)}, {_error(errors.InvalidInput)} for a layout",
     ),
-    Bound("a file of tokens", *fixed(token_cache.MAX_CACHE_BYTES, size), _error(errors.ConfigurationError)),
+    Bound("a token file", *fixed(token_cache.MAX_CACHE_BYTES, size), _error(errors.ConfigurationError)),
     Bound(
         "a snapshot of a sync",
         *measured("32 to 35 bytes an identifier"),
@@ -398,84 +402,93 @@ FILES: Final = (
         *measured("about 70 bytes an identifier"),
         "the same",
     ),
-    Bound("digests in one transaction of a snapshot", *fixed(snapshot.BYTES_PER_TRANSACTION, size), "the next begins"),
+    Bound(
+        "digests in one transaction of a snapshot",
+        *fixed(snapshot.BYTES_PER_TRANSACTION, size),
+        "the next transaction begins",
+    ),
     Bound("a journal", "a line for each batch of an upload, and for each product of a load", FIXED, "the same"),
     Bound(
-        "products that wait for a load to begin",
+        "products waiting for a load to begin",
         *fixed(IN_MEMORY_BYTES, lambda n: f"{size(n)} in memory"),
-        "they go to a temporary file without a name, as large as the input",
+        "they go to an unnamed temporary file, as large as the input",
     ),
     Bound(
         "keys of rows without an outcome",
         *fixed(PAGES_IN_MEMORY * ROWS_PER_BLOCK, lambda n: f"{n:,} in memory"),
-        "they go to a temporary file without a name",
+        "they go to an unnamed temporary file",
     ),
     Bound(
-        "lines of outcomes in Parquet that are not written yet",
+        "unwritten outcomes for a Parquet file",
         *fixed(outcomes.LINES_PER_ROW_GROUP, of("lines")),
-        "they are a row group",
+        "they are written as a row group",
     ),
     Bound("an outcomes file", "a line for each row", "`outcomes=`", "the disk is full: the job stops"),
     Bound("a rejects file", "a line for each rejected row", "`rejects=`", "the disk is full: `ConfigurationError`"),
     Bound(
-        "erased events that the log of an inbox still has",
+        "erased events that are still in the log of an inbox",
         *both(fixed(inbox.MAX_UNERASED, of("events")), fixed(inbox.UNERASED_SECONDS, seconds)),
         "the log is emptied",
     ),
 )
 
 WAITS: Final = (
-    Bound("waiting for a connection place", *config("pool_wait_seconds", seconds), TRANSPORT),
+    Bound("waiting for a connection", *config("pool_wait_seconds", seconds), TRANSPORT),
     Bound("opening a connection", *config("connect_timeout_seconds", seconds), TRANSPORT),
     Bound(
-        "an attempt, to the last byte of its answer",
+        "an attempt, until the last byte of its response",
         *config("timeout_seconds", seconds),
-        f"repeated where that is safe, then {TRANSPORT}",
+        f"retried where that is safe, then {TRANSPORT}",
     ),
     Bound(
-        "all waits of a call, for limits, tokens and the next attempt", *config("max_wait_seconds", seconds), TOO_LONG
+        "all waits of a call: for limits, for tokens and between attempts",
+        *config("max_wait_seconds", seconds),
+        TOO_LONG,
     ),
-    Bound("repeats of a call", *config("retries"), "the error of the last attempt"),
+    Bound("retries of a call", *config("retries"), "the error of the last attempt"),
     Bound(
-        "the products of a filtered product set",
+        "waiting for a filtered product set",
         seconds(inspect.signature(ProductSets.wait).parameters["timeout_seconds"].default),
         "`timeout_seconds=`",
         _error(errors.NotReady),
     ),
-    Bound("one wait of a job, for a limit", *config("bulk_max_wait_seconds", seconds), TOO_LONG),
+    Bound("a single wait of a job for a rate limit", *config("bulk_max_wait_seconds", seconds), TOO_LONG),
     Bound(
-        "a batch that fails",
+        "retrying a failing batch",
         *config("max_elapsed_seconds", lambda n: f"{seconds(n)}, and {job.MIN_ATTEMPTS} attempts"),
         "the job ends with its report",
     ),
     Bound(
-        "a batch that waits for room, or for an earlier one",
-        "as long as those before it take",
+        "a batch waiting for room or for an earlier batch",
+        "as long as the earlier batches take",
         FIXED,
-        "each of them ends, with its outcome or a failure",
+        "the batch is sent",
     ),
     Bound("between attempts of a call", *fixed(retry.BACKOFF_CEILING_SECONDS, seconds), "the next attempt"),
     Bound("between attempts after 429", *fixed(retry.RATE_LIMIT_BACKOFF_CEILING_SECONDS, seconds), "the next attempt"),
     Bound(
-        "the first answer, of which the limit is learned",
+        "waiting for the first response, which tells the limit",
         *fixed(rate_limiter.PROBE_SECONDS, seconds),
-        "the next call asks as well",
+        "the next call is sent too",
     ),
     Bound(
         "the lock of a token, in memory, in a file or in Redis",
         *fixed(token_cache.LOCK_TIMEOUT_SECONDS, seconds),
         CONFIGURATION,
     ),
-    Bound("the lock of the logins", *fixed(credential_store.LOCK_TIMEOUT_SECONDS, seconds), CONFIGURATION),
+    Bound("the lock of stored logins", *fixed(credential_store.LOCK_TIMEOUT_SECONDS, seconds), CONFIGURATION),
     Bound(
-        "the lock of a job's file", "none: it is not waited for", FIXED, f"{CONFIGURATION}, which names who holds it"
+        "the lock of a job's file",
+        "none: jobs do not wait for it",
+        FIXED,
+        f"{CONFIGURATION}, which names the process that holds it",
     ),
-    Bound("a SQLite file that another process writes", *fixed(_sqlite.SHARED_WAIT_SECONDS, seconds), CONFIGURATION),
+    Bound("a SQLite file that another process is writing", *fixed(_sqlite.SHARED_WAIT_SECONDS, seconds), CONFIGURATION),
     Bound(
         "a SQLite file that another process just left", *fixed(_sqlite.EXCLUSIVE_WAIT_SECONDS, seconds), CONFIGURATION
     ),
-    Bound("the disk", "none: an operating system does not say that a disk stands still", FIXED, NOTHING),
-    Bound("a silent stream", *config("stall_seconds", seconds), "it is connected anew, and the gap is told"),
+    Bound("the disk", "none: the operating system does not report a disk that hangs", FIXED, NOTHING),
+    Bound("a silent stream", *config("stall_seconds", seconds), "the client reconnects and reports the gap"),
     Bound("a stream after a lost connection", *fixed(backoff.NETWORK_CEILING_SECONDS, seconds), "the next attempt"),
     Bound("a stream after 5xx", *fixed(backoff.HTTP_CEILING_SECONDS, seconds), "the next attempt"),
     Bound("a stream after 429", *fixed(backoff.RATE_LIMIT_CEILING_SECONDS, seconds), "the next attempt"),
@@ -485,15 +498,15 @@ WAITS: Final = (
         TRANSPORT,
     ),
     Bound(
-        "a row of an async iterable, for the others of its request",
+        "a row of an async iterable, waiting for a full request",
         seconds(job.FLUSH_AFTER_SECONDS),
         "`flush_after_seconds=`",
-        "all that has come is sent, once another request may start",
+        "all rows so far are sent as soon as another request may start",
     ),
-    Bound("the next item, event or webhook", "none: cancel it, or close what you read from", FIXED, NOTHING),
+    Bound("the next item, event or webhook", "none: cancel the wait, or close the source", FIXED, NOTHING),
     Bound(
-        "a handler of yours",
-        "none: only you know how long it may take; `stop` and cancelling wait for it",
+        "your handler",
+        "none: only you know how long it may take; `stop` and cancellation wait for it",
         FIXED,
         NOTHING,
     ),
@@ -503,14 +516,14 @@ WAITS: Final = (
         "408; the connection is closed",
     ),
     Bound(
-        "an event that another process had when it was killed, while others are ready",
+        "an event whose process was killed, while other events are ready",
         *fixed(inbox.SUSPECT_SECONDS, seconds),
-        "it is handed out",
+        "the event is delivered again",
     ),
     Bound(
-        "other events, while such an event is not finished and its task asks for another",
+        "other events, if the task of such an event asks for the next one",
         *fixed(inbox.ALONE_SECONDS, seconds),
-        "the next one is handed out",
+        "the next event is delivered",
     ),
     Bound(
         "the head of a request to `webhooks listen`",
@@ -518,9 +531,9 @@ WAITS: Final = (
         "the connection is closed",
     ),
     Bound("storing an event", *fixed(inbox.STORE_TIMEOUT_SECONDS, seconds), "503: the service sends it again"),
-    Bound("the end of `webhooks listen`", *fixed(serving.SHUTDOWN_SECONDS, seconds), "open connections are closed"),
+    Bound("shutting down `webhooks listen`", *fixed(serving.SHUTDOWN_SECONDS, seconds), "open connections are closed"),
     Bound(
-        "a server of an input at an address that is silent",
+        "a silent server of an input URL",
         *fixed(
             remote.READ_SECONDS,
             lambda n: (
@@ -531,88 +544,94 @@ WAITS: Final = (
         _error(errors.InvalidInput),
     ),
     Bound(
-        "a program that events are forwarded to",
-        *argument(forwarder.Forwarder, "timeout_seconds", lambda n: f"{seconds(n)} an attempt, without an end"),
-        "the event waits, and the queue is bounded",
+        "forwarding an event",
+        *argument(forwarder.Forwarder, "timeout_seconds", lambda n: f"{seconds(n)} an attempt, retried without end"),
+        "the event waits in a bounded queue",
     ),
     Bound(
-        "the end of a client, while a token request is answered",
+        "closing a client during a token request",
         *config("timeout_seconds", seconds),
         "the request is cut off",
     ),
     Bound(
-        "an answer of Redis",
+        "a response of Redis",
         *fixed(redis_server.REPLY_SECONDS, seconds),
-        f"it is asked again about a limit or a fence; {TRANSPORT} about a token",
+        f"the client asks again about a limit or a fence; {TRANSPORT} about a token",
     ),
     Bound(
-        "what a server behind the address of Redis is, when it first fails",
+        "identifying a Redis server when it first fails",
         *fixed(redis_server.IDENTIFY_SECONDS, seconds),
-        "it counts as one that does not answer",
+        "it counts as unavailable",
     ),
     Bound(
-        "between questions to a Redis that fails",
+        "between attempts to reach Redis",
         *fixed(redis_server.LONGEST_RETRY_SECONDS, seconds),
-        "it is asked again",
+        "the next attempt",
     ),
-    Bound("a Redis that does not answer", *config("max_elapsed_seconds", seconds), TRANSPORT),
+    Bound("waiting for an unavailable Redis", *config("max_elapsed_seconds", seconds), TRANSPORT),
     Bound(
-        "the place of a request in Redis, when nobody gives it back",
+        "the slot of a request in Redis, if its process ends",
         *config("timeout_seconds", lambda n: seconds(n + redis_window.LEASE_MARGIN_SECONDS)),
-        "others get it",
+        "another process gets it",
     ),
     Bound(
-        "the lock of a token in Redis, when its holder died", *fixed(redis.LOCK_LEASE_SECONDS, seconds), "others get it"
+        "the lock of a token in Redis, if its process ends",
+        *fixed(redis.LOCK_LEASE_SECONDS, seconds),
+        "another process gets it",
     ),
     Bound(
-        "the end of a `RedisPacer`", *fixed(redis_window.CLOSING_SECONDS, seconds), "what is untold ends by its lease"
+        "closing a `RedisPacer`",
+        *fixed(redis_window.CLOSING_SECONDS, seconds),
+        "unreported slots are freed when their leases end",
     ),
     Bound(
-        "an attempt of Spark, for the requests of the one that it replaces",
+        "a Spark attempt, for requests of the attempt that it replaces",
         *config("timeout_seconds", lambda n: seconds(n + redis_fence.FENCE_MARGIN_SECONDS)),
-        "it sends",
+        "the attempt sends",
     ),
     Bound(
-        "somebody who signs in",
+        "waiting for a user to sign in",
         seconds(inspect.signature(sign_in.Page).parameters["timeout_seconds"].default),
         "`auth login --timeout-seconds`",
         _error(errors.SocialApiError),
     ),
-    Bound("a connection to the page of a sign-in", *fixed(sign_in.READ_TIMEOUT_SECONDS, seconds), "it is closed"),
     Bound(
-        "the start of an emulator in the background", *fixed(background.READY_TIMEOUT_SECONDS, seconds), CONFIGURATION
+        "a connection to the sign-in page", *fixed(sign_in.READ_TIMEOUT_SECONDS, seconds), "the connection is closed"
     ),
+    Bound("starting a background emulator", *fixed(background.READY_TIMEOUT_SECONDS, seconds), CONFIGURATION),
     Bound(
         "the upload that the demo kills, until it is halfway", *fixed(demo.KILL_TIMEOUT_SECONDS, seconds), CONFIGURATION
     ),
-    Bound("the end of an emulator in the background", *fixed(background.END_TIMEOUT_SECONDS, seconds), CONFIGURATION),
+    Bound("ending a background emulator", *fixed(background.END_TIMEOUT_SECONDS, seconds), CONFIGURATION),
     Bound(
-        "an emulator that learns a webhook target",
+        "adding a webhook target to an emulator",
         *both(fixed(background.ANSWER_TIMEOUT_SECONDS, seconds), fixed(background.MAX_ANSWER_BYTES, size)),
         TRANSPORT,
     ),
 )
 
 EMULATOR: Final = (
-    Bound("a request body", *fixed(request.DEFAULT_BODY_LIMIT, size), "413, or what the endpoint's own limit says"),
-    Bound(
-        "what is read of a body that is refused", *fixed(request_cycle.MAX_BYTES_READ, size), "the connection is closed"
-    ),
+    Bound("a request body", *fixed(request.DEFAULT_BODY_LIMIT, size), "413, unless the endpoint has a different limit"),
+    Bound("bytes read of a rejected body", *fixed(request_cycle.MAX_BYTES_READ, size), "the connection is closed"),
     Bound("a request line or a header", *fixed(emulator_connections.MAX_LINE_BYTES, size), "400"),
-    Bound("a request to publish", *fixed(control.MAX_EVENTS_BYTES, size), "413"),
+    Bound("a publishing request", *fixed(control.MAX_EVENTS_BYTES, size), "413"),
     Bound(
-        "lines that wait for a stream",
+        "lines waiting for a stream client",
         *both(fixed(streaming.QUEUE_LINES, of("lines")), fixed(streaming.QUEUE_BYTES, size)),
-        "the stream is ended",
+        "the emulator ends the stream",
     ),
-    Bound("a client that reads nothing", *fixed(streaming.SLOW_READER_SECONDS, seconds), "the stream is ended"),
     Bound(
-        "events that wait for a webhook",
+        "a stream client that reads nothing",
+        *fixed(streaming.SLOW_READER_SECONDS, seconds),
+        "the emulator ends the stream",
+    ),
+    Bound(
+        "events waiting for a webhook",
         *fixed(deliveries.QUEUE_EVENTS),
-        "further ones are lost; publishers that can wait do",
+        "further events are lost, unless the publisher can wait",
     ),
     Bound("deliveries to a webhook at once", *fixed(deliveries.IN_FLIGHT), "the next waits"),
-    Bound("a delivery", *fixed(deliveries.DELIVERY_SECONDS, seconds), "it counts as failed"),
+    Bound("a delivery", *fixed(deliveries.DELIVERY_SECONDS, seconds), "the delivery counts as failed"),
     Bound(
         "events for a replay",
         *both(fixed(deliveries.HISTORY_EVENTS, of("events")), fixed(deliveries.HISTORY_SECONDS, seconds)),
@@ -624,24 +643,24 @@ EMULATOR: Final = (
         "the oldest is forgotten",
     ),
     Bound(
-        "an answer to a challenge",
+        "a response to a challenge",
         *both(fixed(challenges.MAX_ANSWER_BYTES, size), fixed(challenges.CHALLENGE_SECONDS, seconds)),
         "the webhook is invalid",
     ),
-    Bound("posts that were published", *fixed(state.PUBLISHED_POSTS), "the oldest is forgotten"),
+    Bound("published posts", *fixed(state.PUBLISHED_POSTS), "the oldest is forgotten"),
     Bound("requests in the ledger", *fixed(ledger.LOG_LENGTH), "the oldest is forgotten"),
     Bound(
-        "requests with their bodies and answers, for the dashboard",
+        "requests with bodies and responses, for the dashboard",
         *both(fixed(exchanges.KEPT, of("requests")), fixed(exchanges.BYTES_KEPT, lambda n: f"{size(n)} of each body")),
         "the oldest is forgotten; the rest of a body is not kept",
     ),
     Bound("spent faults", *fixed(faults.SPENT_KEPT), "the oldest is forgotten"),
     Bound("nonces of OAuth 1.0a", *fixed(oauth1.NONCES_REMEMBERED), "the oldest is forgotten"),
-    Bound("a stall that was scripted", *fixed(faults.LONGEST_STALL_SECONDS, seconds), "the connection is closed"),
+    Bound("a scripted stall", *fixed(faults.LONGEST_STALL_SECONDS, seconds), "the connection is closed"),
     Bound(
-        "settling, until all was delivered",
+        "settling, until everything is delivered",
         *fixed(service.SETTLE_SECONDS, seconds),
-        "it goes on, because clients may have stopped reading",
+        "the call returns, because clients may have stopped reading",
     ),
     Bound(
         "an emulator in a thread: its start, its end, one call",
@@ -653,17 +672,17 @@ EMULATOR: Final = (
         "`TimeoutError`",
     ),
     Bound(
-        "what it holds: accounts, audiences, products, rules",
-        "none: all of it is in memory until it ends",
+        "accounts, audiences, products and rules",
+        "none: everything is in memory until the emulator ends",
         FIXED,
-        "it is for development, and listens on this machine alone",
+        "the emulator is for development, and listens only on this machine",
     ),
 )
 
 SECTIONS: Final = {
     "Bodies and lines": BODIES,
-    "Queues and what is on its way": QUEUES,
-    "What is remembered": STATE,
+    "Queues and requests in flight": QUEUES,
+    "Memory": STATE,
     "Files": FILES,
     "Waits": WAITS,
     "The emulator": EMULATOR,
@@ -671,15 +690,15 @@ SECTIONS: Final = {
 
 
 def markdown() -> str:
-    """The whole page."""
+    """Returns the complete page."""
     lines = [
         "# Bounds",
         "",
-        "How much the package takes of memory, disk and time, whatever the service, a sender of webhooks or",
-        "a file does. Made from the code by `docs/bounds.py`. *Set by* names the setting, whose default is",
-        "shown; `fixed` is a constant, and `measured` what a run took, which nothing sets.",
-        "[Settings](reference.md#settings) says how a setting is set, and [security](security.md) what is",
-        "protected. Where there is no bound, the row says why.",
+        "This page lists the most memory, disk and time that the package uses, whatever the service, a",
+        "webhook sender or a file does. `docs/bounds.py` generates it from the code. *Set by* names the",
+        "[setting](reference.md#settings), whose default is shown. `fixed` is a constant, and `measured` is",
+        "the result of a measurement. If something has no bound, the row says why.",
+        "[Security](security.md) describes what is protected.",
     ]
     for title, bounds in SECTIONS.items():
         lines += ["", f"## {title}", "", "| What | At most | Set by | Then |", "|---|---|---|---|"]

@@ -1,4 +1,4 @@
-"""Writes `endpoints.md`: every endpoint, with its method here. Run it after a change.
+"""Writes `endpoints.md`: every endpoint with its SDK method. Run it after a change.
 
 python docs/endpoints.py
 """
@@ -36,9 +36,7 @@ AREAS: Final = {
 
 
 def _groups(cls: type, path: str) -> Iterator[tuple[str, str]]:
-    """Where the methods of each resource class are found, by the annotations from the client on
-    down.
-    """
+    """Yields each resource class with its path from the client, as the annotations say."""
     for name, member in vars(cls).items():
         function = getattr(member, "func", None) or getattr(member, "fget", None) or member
         returned = getattr(function, "__annotations__", {}).get("return")
@@ -52,7 +50,7 @@ def _groups(cls: type, path: str) -> Iterator[tuple[str, str]]:
 GROUPS: Final = dict(_groups(Client, "client"))
 
 BY_THE_SESSION: Final = {("socialapi.routes.oauth", "APP_ONLY_TOKEN"): ["`client.oauth.app_only_token`"]}
-"""Routes that the session calls where a method needs what they give."""
+"""Routes that the session calls for a method."""
 
 CHOSEN_SHAPES: Final = frozenset(
     {
@@ -77,7 +75,7 @@ CHOSEN_SHAPES: Final = frozenset(
         "OAUTH2_TOKEN",
     }
 )
-"""Routes of endpoints that the service's documentation names without their shapes."""
+"""Routes whose endpoints the service's documentation only names."""
 
 
 _CREDENTIALS: Final = {
@@ -103,17 +101,17 @@ class Row:
 
     @property
     def shape(self) -> str:
-        """Whether the service's documentation says what is sent and returned."""
+        """`specified` if the service's documentation describes requests and responses, otherwise `chosen`."""
         return "chosen" if self.name in CHOSEN_SHAPES else "specified"
 
     def line(self) -> str:
-        """The row in Markdown."""
+        """Returns the row in Markdown."""
         cells = (f"{self.route.method} `{self.route.path}`", "; ".join(self.methods))
         return f"| {' | '.join(cells)} | {self.result} | {self.credential} | {self.shape} |"
 
     @property
     def result(self) -> str:
-        """The class of what comes back, in the plural if it is a collection."""
+        """The class of the response, in the plural for a collection."""
         kind = self.route.result
         if kind is object:
             return "a page"
@@ -123,13 +121,13 @@ class Row:
 
     @property
     def credential(self) -> str:
-        """Whose credential the endpoint takes, and the scopes that a user's OAuth 2.0 token needs."""
+        """The credential of the endpoint, and the scopes that a user's OAuth 2.0 token needs."""
         scopes = "".join(f" `{scope}`" for scope in self.route.scopes)
         return _CREDENTIALS[self.route.family.name] + (f":{scopes}" if scopes else "")
 
 
 def rows() -> list[Row]:
-    """A row for each route, in the order of the route modules."""
+    """Returns a row for each route, in the order of the route modules."""
     methods = _methods()
     found = []
     for area, module in ((area, module) for area, modules in AREAS.items() for module in modules):
@@ -141,7 +139,7 @@ def rows() -> list[Row]:
 
 
 def _methods() -> dict[tuple[str, str], list[str]]:
-    """Which public methods name which route, read from the source of the resources."""
+    """Maps each route to the public methods that use it, from the source of the resources."""
     found = {route: list(methods) for route, methods in BY_THE_SESSION.items()}
     for path in sorted((ROOT / "socialapi" / "resources").rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
@@ -162,9 +160,7 @@ def _methods() -> dict[tuple[str, str], list[str]]:
 
 
 def _arguments(method: Any) -> str:
-    """The arguments of a method, optional ones in brackets. The options of jobs have pages of their
-    own.
-    """
+    """Returns the arguments of a method, optional ones in brackets, without the options of jobs."""
     required, optional = list[str](), list[str]()
     for name, parameter in inspect.signature(method).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
@@ -182,8 +178,8 @@ def _arguments(method: Any) -> str:
 
 
 def _uses(body: list[ast.stmt], modules: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """(method, module, route) for each route that a method of the class, whose body with those of its
-    bases this is, names, directly or through the class.
+    """Yields (method, module, route) for each route that a method of a class uses, directly or through
+    a private method. `body` contains the statements of the class and its bases.
     """
     functions = [node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     private = {f.name: list(_named(f, modules)) for f in functions if f.name.startswith("_")}
@@ -205,17 +201,20 @@ def _named(function: ast.AST, modules: dict[str, str]) -> Iterator[tuple[str, st
 
 
 def markdown() -> str:
-    """The whole page."""
+    """Returns the complete page."""
     lines = [
         "# Endpoints",
         "",
-        "Every endpoint, made from the code by `docs/endpoints.py`. The emulator serves all of them. *SDK* is",
-        "the method with its arguments; those in brackets are optional. An answer in the plural is a",
-        "[collection](calls.md#collections). *Credential* says whose token is sent: the app's app-only token,",
-        "or a user's OAuth 1.0a or OAuth 2.0 token, with the scopes that an OAuth 2.0 token needs. Activity",
-        "subscriptions also need the scope of the event, such as `dm.read`. *Shape* says whether the",
-        "service's documentation has the shape of requests and answers (`specified`), or only names the",
-        "endpoint (`chosen`: see [choices](choices.md)).",
+        "`docs/endpoints.py` generates this table of all endpoints from the code. The emulator serves all of",
+        "them.",
+        "",
+        "- *SDK* is the method with its arguments; arguments in brackets are optional.",
+        "- *Returns* is the class of the result. A plural is a [collection](calls.md#collections).",
+        "- *Credential* is the app's app-only token, or a user's OAuth 1.0a or OAuth 2.0 token, with the",
+        "  scopes that an OAuth 2.0 token needs. Activity subscriptions also need the scope of the event,",
+        "  such as `dm.read`.",
+        "- *Format* is `specified` if the service's documentation describes requests and responses. It is",
+        "  `chosen` if the documentation only names the endpoint: see [choices](choices.md).",
     ]
     area = ""
     for row in rows():
@@ -225,7 +224,7 @@ def markdown() -> str:
                 "",
                 f"## {area}",
                 "",
-                "| Endpoint | SDK | Answers | Credential | Shape |",
+                "| Endpoint | SDK | Returns | Credential | Format |",
                 "|---|---|---|---|---|",
             ]
         lines.append(row.line())

@@ -1,5 +1,5 @@
-"""Writes `resources.md`: every field of every advertising resource with its type here. Run it after
-a change.
+"""Writes `resources.md`: every field of every advertising resource with its type. Run it after a
+change.
 
 python docs/resources.py
 """
@@ -20,7 +20,7 @@ PAGE: Final = Path(__file__).parents[1] / "docs" / "resources.md"
 
 @attrs.frozen
 class Resource:
-    """A resource as the documentation names it, its class here, and its documented fields."""
+    """The documented name of a resource, its class, and its documented fields."""
 
     name: str
     model: Any
@@ -136,9 +136,7 @@ NAMED: Final[Mapping[Any, str]] = {
 
 
 def declared(model: Any) -> Mapping[str, "attrs.Attribute[Any]"]:
-    """The fields of a class by the names that the service gives them, without what holds the
-    unknown ones.
-    """
+    """Returns the fields of a class by their names in JSON, without `extra`."""
     attrs.resolve_types(model)
     return {wire_name(field): field for field in attrs.fields(model) if field.init and field.name != "extra"}
 
@@ -159,22 +157,23 @@ def _type(kind: Any) -> str:
 
 def _default(field: "attrs.Attribute[Any]") -> str:
     if field.default is attrs.NOTHING:
-        return "always there"
+        return "always present"
     default: Any = field.default
     return f"`{default.factory() if hasattr(default, 'factory') else default}`"
 
 
 def markdown() -> str:
-    """The whole page."""
+    """Returns the complete page."""
     lines = [
         "# Advertising resources",
         "",
-        "Every documented field of every resource of the advertising API, creatives and catalogs included,",
-        "made from the code by `docs/resources.py`. The classes and enumerations are in `socialapi.types`.",
+        "`docs/resources.py` generates this page from the code. It lists every documented field of every",
+        "resource of the advertising API, including creatives and catalogs. The classes and enumerations are",
+        "in `socialapi.types`.",
         "",
-        "A value that an enumeration does not know stays a text. A field that a class does not know is in",
-        "`extra`, and errors next to the object are in `partial_errors`. Times have a time zone. Amounts are",
-        "whole millionths of the currency unit; `Micros` makes exact decimals of them.",
+        "Unknown values of an enumeration are strings. Unknown fields are in `extra`, and errors that arrive",
+        "with an object are in its `partial_errors`. Times have a time zone. Amounts are integers, in",
+        "millionths of the currency unit; `Micros` converts them to exact decimals.",
     ]
     for resource in RESOURCES:
         fields = declared(resource.model)
@@ -182,7 +181,7 @@ def markdown() -> str:
             "",
             f"## {resource.name[0].upper()}{resource.name[1:]}: `{resource.model.__name__}`",
             "",
-            "| Field | Type | Where it is missing |",
+            "| Field | Type | If missing |",
             "|---|---|---|",
         ]
         for name in resource.fields:

@@ -1,6 +1,6 @@
 """A destination of dlt sends what a pipeline extracts to an audience.
 
-Use it if dlt already moves your data. dlt extracts and normalises, and passes each file of a load
+Use it if dlt already moves your data. dlt extracts and normalizes, and passes each file of a load
 to `audience`. A load that is repeated does no harm: adding a person twice changes nothing.
 
 This needs `dlt` and the extra `arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run

@@ -221,7 +221,7 @@ class Config:
     ads_sandbox_url: str = attrs.field(default="", converter=_without_slash, validator=_check_host)
     """Host of the advertising sandbox, without the version segment."""
     problem_base_url: str = attrs.field(default="", converter=_without_slash, validator=_check_text)
-    """The base URL of problem types. Not needed to recognise them: only their last segment is compared."""
+    """The base URL of problem types. Not needed to recognize them: only their last segment is compared."""
 
     timeout_seconds: float = attrs.field(default=60.0, validator=_positive)
     """The timeout of one attempt, from connecting to the last byte of the answer."""

@@ -221,15 +221,15 @@ JOBS: Final = (
 )
 
 REASONS: Final = {
-    "this is XML, which is supported only for product feeds": "a feed of products",
-    "Parquet can only be read from a file": "read from its end",
-    "but a sync has no operations": "a sync takes no operations",
-    "item 1 is (an AudienceUser|a DoNotReachUser): give Product": "a user is no product",
-    "item 1 is (an Operation|a DoNotReachOperation): give Product": "an operation is no product",
-    "item 1 is or holds a Product, where": "a product is no user",
+    "this is XML, which is supported only for product feeds": "only for products",
+    "Parquet can only be read from a file": "only readable as a file",
+    "but a sync has no operations": "a sync accepts no operations",
+    "item 1 is (an AudienceUser|a DoNotReachUser): give Product": "users are not products",
+    "item 1 is (an Operation|a DoNotReachOperation): give Product": "operations are not products",
+    "item 1 is or holds a Product, where": "products are not people",
     "; a row must name its columns": "its columns have no names",
     "; an ORM entity may query the database": "select columns instead",
-    "; pass a table itself": "give the table itself",
+    "; pass a table itself": "pass the table itself",
 }
 """What a cell says of an error, by the words that the message has."""
 
@@ -277,7 +277,7 @@ class Bench:
 
     async def line(self, row: "Row") -> str:
         """Tries a row, and returns its line of the table. However its input is given, the outcome is the same."""
-        cells = list[str]()
+        outcomes: dict[What, dict[str, list[str]]] = {"people": {}, "products": {}}
         for job in JOBS:
             seen: dict[str, list[str]] = {}
             with tempfile.TemporaryDirectory(dir=self.folder) as folder:
@@ -287,8 +287,14 @@ class Bench:
                     except AssertionError as fault:
                         raise AssertionError(f"{job.name} of {row.labels}, {name}: {fault}") from fault
             assert len(seen) == 1, f"{job.name} of {row.labels}: {seen}"
-            cells += seen
-        return line_of((*row.labels, *cells))
+            outcomes[job.what].setdefault(*seen, []).append(job.name)
+        return line_of((*row.labels, *map(cell_of, outcomes.values())))
+
+
+def cell_of(outcomes: Mapping[str, Sequence[str]]) -> str:
+    """Returns the outcome of most jobs, then any other outcome after the names of its jobs."""
+    usual, *others = sorted(outcomes, key=lambda outcome: -len(outcomes[outcome]))
+    return usual + "".join(f", except {', '.join(outcomes[each])}: {each.removeprefix('no: ')}" for each in others)
 
 
 def line_of(cells: Iterable[str]) -> str:
@@ -655,7 +661,7 @@ class Table:
 
     @property
     def head(self) -> list[str]:
-        return [line_of((*self.titles, *(job.name for job in JOBS))), f"|{'---|' * (2 + len(JOBS))}"]
+        return [line_of((*self.titles, "People", "Products")), f"|{'---|' * 4}"]
 
     def span(self, lines: Sequence[str]) -> slice:
         """Where the table stands in the page."""

@@ -51,7 +51,7 @@ def _failure_of_self_test(native: Any) -> str:
 
 
 def _why_hashlib() -> str:
-    if os.environ.get(HASHING, ""):  # any value, because a misspelt one must not select C
+    if os.environ.get(HASHING, ""):  # any value, because a misspelled one must not select C
         return f"set by {HASHING}"
     try:
         import _hashlib

@@ -1,4 +1,4 @@
-/* Columns of identifiers: checked, normalised and hashed.
+/* Columns of identifiers: checked, normalized and hashed.
  *
  * Only certain cases are decided here: plain values are hashed unchanged or in lower case. All
  * other cells stay undecided, and Python decides them.

@@ -129,7 +129,7 @@ _PLAIN: Final[Mapping[str, Callable[[str], str | None]]] = {
     "service_id": _plain_service_id,
     "digest": lambda _: None,
 }
-"""For each kind, a function that normalises an ASCII string for hashing, or returns None if it cannot decide."""
+"""For each kind, a function that normalizes an ASCII string for hashing, or returns None if it cannot decide."""
 
 
 def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> list[str | None]:
@@ -156,7 +156,7 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", 
 
 
 def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> "Digests":
-    """Returns the SHA-256 of each normalised cell of a list or tuple.
+    """Returns the SHA-256 of each normalized cell of a list or tuple.
 
     Blanks and tabs around a string are ignored. A string of 64 hexadecimal digits already is a digest. An empty string
     and None have no digest. Phone numbers without a plus sign are read in `region`. The result is None for each cell

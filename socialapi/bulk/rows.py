@@ -57,10 +57,10 @@ class Texts(list[str | None]):
 
 
 Identifier = tuple[IdentifierKind, str]
-"""The kind and the normalised value, in the form that is sent."""
+"""The kind and the normalized value, in the form that is sent."""
 Values = Digests | Texts
 Column = tuple[IdentifierKind, Values]
-"""A kind, and the normalised value of each row: empty if the row has no value, None while it is undecided."""
+"""A kind, and the normalized value of each row: empty if the row has no value, None while it is undecided."""
 
 _as_json: Final = json.JSONEncoder(ensure_ascii=True).encode
 
@@ -128,7 +128,7 @@ class RowBlock:
 
 
 def joined(blocks: Iterable[RowBlock]) -> list[RowBlock]:
-    """Returns the blocks, with neighbours of the same action and kinds merged into one block."""
+    """Returns the blocks, with neighbors of the same action and kinds merged into one block."""
     found = list[RowBlock]()
     for _, same in itertools.groupby(blocks, key=lambda block: (block.action, [kind for kind, _ in block.columns])):
         first, *others = alike = list(same)

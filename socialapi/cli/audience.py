@@ -124,7 +124,7 @@ async def upload_audience(
 
     For example `socialapi audience upload crm.csv --account 18ce54d4x5t --audience 1nmth
     --default-region US --journal crm.journal`. Identifiers are found by the column names (email,
-    phone_number, device_id, handle, service_id, partner_user_id and many synonyms), normalised and
+    phone_number, device_id, handle, service_id, partner_user_id and many synonyms), normalized and
     hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable
     file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs
     resume` continues after 3, 130 and a kill.

@@ -33,7 +33,7 @@ DEFAULT_REGION: Final = "US"
 """The region of phone numbers without a country code."""
 
 Member = tuple[Literal["email", "phone_number"], str]
-"""An identifier kind, and the SHA-256 of a normalised value."""
+"""An identifier kind, and the SHA-256 of a normalized value."""
 
 
 @attrs.frozen(kw_only=True)

@@ -134,7 +134,7 @@ def _broken_body(endpoint: Endpoint, call: Call) -> list[BrokenRule]:
 
 
 def _body(endpoint: Endpoint, call: Call) -> Any:
-    """Returns the decoded JSON of a route that takes it; refuses a body that would otherwise be ignored."""
+    """Returns the decoded JSON if the route has a body. Otherwise, rejects a body that would be ignored."""
     received = call.received
     if not received.complete:
         raise invalid("", f"has more than {body_limit(call.route):,} bytes")
@@ -178,7 +178,7 @@ def takes_json(route: Route[Any]) -> bool:
 
 
 def _given(call: Call, path: str) -> Sequence[str]:
-    """Returns what was given at the path of a broken rule, or at the nearest path above it."""
+    """Returns the value at the path of a broken rule, or at the nearest parent path."""
     texts = {**call.path, **dict(parameter_pairs(call.route, call.received))}
     if path in texts:
         return [texts[path][:LONGEST_ECHO]]
@@ -235,7 +235,7 @@ def without_conditions(declared: Any) -> Any:
 
 
 def item_of(route: Route[Any]) -> Any:
-    """Returns the model of what a route answers, or of one item of the collection that it answers."""
+    """Returns the model of a route's result, or of one item if the result is a collection."""
     return typing.get_args(route.result)[0] if route.is_paged else route.result
 
 
@@ -247,7 +247,7 @@ def wire_fields(model: Any) -> Mapping[str, Any]:
 
 
 def sortable_fields(route: Route[Any]) -> Collection[str]:
-    """Returns the fields that the items of a collection can be sorted by: those with one value."""
+    """Returns the fields by which a collection can be sorted, which have a single value."""
     return tuple(name for name, kind in wire_fields(item_of(route)).items() if _is_scalar(kind))
 
 
@@ -265,7 +265,7 @@ def _readers(declared: Any) -> Mapping[str, Callable[[str], Any]]:
 
 
 def _reader(kind: Any) -> Callable[[str], Any] | None:
-    """Returns a function that turns a text into a value of the type, or None if it stays a text."""
+    """Returns a function that converts a string to a value of the type, or None if it stays a string."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         members = [member for member in arguments if member is not type(None)]
@@ -279,7 +279,7 @@ def _reader(kind: Any) -> Callable[[str], Any] | None:
 
 
 def _nullable(reader: Callable[[str], Any] | None) -> Callable[[str], Any]:
-    """Returns a reader to which an empty text stands for null."""
+    """Returns a reader that reads an empty string as null."""
     return lambda text: (reader(text) if reader else text) if text else None
 
 
@@ -287,7 +287,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def _whole(text: str) -> Any:
-    """Returns a whole number of up to 64 bits, which is as much as JSON carries everywhere."""
+    """Returns a whole number of up to 64 bits, the most that every JSON library supports."""
     return int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) and int(text) in _INT64 else text
 
 

@@ -1,4 +1,4 @@
-"""Authentication of requests: who calls, with which credential, and whether a route takes it."""
+"""Authentication of requests: the caller, the credential, and whether a route accepts it."""
 
 import base64
 import binascii
@@ -17,7 +17,7 @@ Authenticate = Callable[[State, Received, Mapping[str, str]], Caller]
 """Returns the caller of a request, by its credentials and the parameters of its path; raises Refusal."""
 
 NOBODY: Final = Caller(App("", ""))
-"""The caller of an endpoint that takes no credential, or checks credentials itself."""
+"""The caller of an endpoint that needs no credential, or checks credentials itself."""
 
 
 def caller_of(route: Route[Any]) -> Authenticate:
@@ -63,7 +63,7 @@ def require_permission(state: State, caller: Caller, scopes: Collection[str]) ->
 
 
 def not_enrolled(message: str) -> Refusal:
-    """Returns the refusal of an app that lacks the access that something takes."""
+    """Returns the rejection of an app without the necessary access."""
     return Refusal(
         403,
         "FORBIDDEN",
@@ -160,12 +160,12 @@ def basic_pair(received: Received) -> tuple[str, str] | None:
 
 
 def has_secret(app: App, secret: str) -> bool:
-    """Returns whether this is the secret of the app. The comparison takes constant time."""
+    """Returns whether this is the app's secret. The comparison takes constant time."""
     return hmac.compare_digest(app.api_key_secret.encode(), secret.encode())
 
 
 def expired_token(cause: str = "") -> Refusal:
-    """Returns the refusal of a token that is unknown or no longer valid."""
+    """Returns the rejection of a token that is unknown or no longer valid."""
     return Refusal(401, 89, f"Invalid or expired token.{cause}")
 
 

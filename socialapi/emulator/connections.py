@@ -53,7 +53,7 @@ class JsonErrors(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Returns the refusal, and closes the connection after it."""
+        """Returns the rejection, and closes the connection after it."""
         if status >= _OWN_FAULT:
             super().handle_error(request, status, exc, message)
         else:

@@ -40,12 +40,12 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-"""Headers that keep answers out of caches and away from other sites."""
+"""Headers that keep responses out of caches and away from other sites."""
 
 
 @attrs.frozen
 class Lines:
-    """An answer with one JSON document per line, sent in slices so that other requests are served between them."""
+    """A response with one JSON document per line, sent in slices so that other requests are served between them."""
 
     slices: Iterable[bytes]
 
@@ -130,7 +130,7 @@ ROWS.append(("GET", ROOT, Control(redirect_to_dashboard)))
 
 @control("GET", "ledger")
 async def ledger(request: ControlRequest) -> Answer:
-    """Returns what the service holds, and the requests that it received."""
+    """Returns the stored data of the service, and the received requests."""
     made = Ledger(request.service.state, request.service.log, request.service.deliveries)
     for _ in made.steps():
         await asyncio.sleep(0)  # a large ledger takes seconds, and other requests get their turn
@@ -161,7 +161,7 @@ async def catalog_products(request: ControlRequest) -> Lines:
 
 @control("GET", "posts/{post_id}")
 async def get_post(request: ControlRequest) -> Answer:
-    """Returns a post with all of its fields, and with what the API does not show of it."""
+    """Returns a post with all of its fields, including fields that the API does not show."""
     post_id = request.parameters["post_id"]
     post = request.service.state.platform.posts.get(post_id)
     if post is None:
@@ -201,7 +201,7 @@ async def openapi(request: ControlRequest) -> Answer:
 
 
 class Excerpt(TypedDict, total=False):
-    """Which requests: those after the one with this number, and how many; without a number, the newest."""
+    """Selects requests: after this number, and how many; without a number, the newest ones."""
 
     after: Annotated[int, Ge(0)]
     limit: Annotated[int, Ge(1)]
@@ -221,7 +221,7 @@ async def requests(request: ControlRequest) -> Lines:
 
 @control("GET", "requests/{number}")
 async def get_request(request: ControlRequest) -> Answer:
-    """Returns a request with its headers, body and answer, in which secrets are starred."""
+    """Returns a request with its headers, body and response, with secrets masked."""
     return answer(request.service.exchanges.get(request.parameters["number"]).to_wire())
 
 
@@ -234,7 +234,7 @@ async def as_curl(request: ControlRequest) -> Answer:
 
 @control("GET", "overview")
 async def get_overview(request: ControlRequest) -> Answer:
-    """Returns counts of what the service holds and of the requests that it received."""
+    """Returns counts of the service's stored data and received requests."""
     return answer(dashboard.overview(request.service))
 
 
@@ -286,7 +286,7 @@ async def get_stubs(request: ControlRequest) -> Answer:
 
 @control("POST", "stubs")
 async def add_stub(request: ControlRequest) -> Answer:
-    """Adds an answer for a path that is not implemented, and returns it as understood."""
+    """Adds a response for a path that is not implemented, and returns it with its defaults."""
     stub = Stub(**checked(Stub, request))
     if await is_implemented(stub.method, stub.path):
         message = "the emulator implements this endpoint, and answers it itself: script a fault to change an answer"
@@ -311,7 +311,7 @@ class Advance:
 
 @control("POST", "clock")
 async def advance_clock(request: ControlRequest) -> Answer:
-    """Moves the emulator's clock forward, and answers when everything that is due by then is done."""
+    """Advances the emulator's clock, and responds when all due work is done."""
     body = checked(Advance, request)
     request.service.advance(body["advance"])
     await request.service.settle()

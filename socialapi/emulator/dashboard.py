@@ -1,4 +1,4 @@
-"""The dashboard at `/_emulator/`, and what it shows: counts that are cheap enough to be read every second."""
+"""The dashboard at `/_emulator/`, and its data: counts that are cheap enough to read every second."""
 
 import base64
 import functools

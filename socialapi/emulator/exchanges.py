@@ -1,4 +1,4 @@
-"""The latest requests with what they carried and were answered, and curl commands that repeat them."""
+"""The latest requests with their contents and responses, and curl commands that repeat them."""
 
 import re
 import secrets
@@ -17,7 +17,7 @@ from socialapi.emulator.state import Caller, State
 KEPT: Final = 200
 """The number of requests that are kept with their bodies."""
 BYTES_KEPT: Final = 32_768
-"""The number of bytes of each body, of a request or an answer, that are kept."""
+"""The number of bytes kept of each body of a request or response."""
 
 STARS: Final = "***"
 _SECRET_HEADERS: Final = ("authorization", "proxy-authorization", "cookie", "set-cookie")
@@ -33,7 +33,7 @@ Headers = tuple[tuple[str, str], ...]
 
 @attrs.frozen
 class Message:
-    """The headers and the beginning of the body of a request or an answer."""
+    """The headers and the beginning of the body of a request or response."""
 
     headers: Headers
     body: bytes
@@ -46,16 +46,16 @@ class Message:
 
     @property
     def text(self) -> str | None:
-        """The body, or None if it is cut or is no text."""
+        """The body, or None if it is cut or is not text."""
         try:
             return None if len(self.body) < self.size else self.body.decode()
         except UnicodeDecodeError:
             return None
 
     def to_wire(self) -> dict[str, Any]:
-        """Returns the message with its secrets starred."""
+        """Returns the message with its secrets masked."""
         return {
-            "headers": [[name, _starred(name, value)] for name, value in self.headers],
+            "headers": [[name, _masked(name, value)] for name, value in self.headers],
             "body": _without_secrets(self.body.decode("utf-8", "replace")),
             "body_bytes": self.size,
             "cut": len(self.body) < self.size,
@@ -64,7 +64,7 @@ class Message:
 
 @attrs.define(eq=False, kw_only=True)
 class Exchange:
-    """A request, and its answer if there was one. A stream has an answer without a body."""
+    """A request, and its response if there was one. A stream has a response without a body."""
 
     record: RequestRecord
     query: str
@@ -73,7 +73,7 @@ class Exchange:
     answer: Message | None = None
 
     def to_wire(self) -> dict[str, Any]:
-        """Returns both with their secrets starred."""
+        """Returns both with their secrets masked."""
         return {
             **self.record.to_dict(),
             "query": _without_secrets(self.query),
@@ -153,7 +153,7 @@ class Exchanges:
         self._kept.clear()
 
 
-def _starred(name: str, value: str) -> str:
+def _masked(name: str, value: str) -> str:
     if name.lower() not in _SECRET_HEADERS:
         return _without_secrets(value)
     scheme, blank, _ = value.partition(" ")

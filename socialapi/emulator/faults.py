@@ -197,7 +197,7 @@ class Fault:
     times: Annotated[int, Ge(1)] | None = None
     """The maximum number of requests. The default is one; there is no maximum with a probability, and for `latency`."""
     after_requests: Annotated[int, Ge(0)] | None = None
-    """How many matching requests, or deliveries, pass before it begins to apply. The default is none."""
+    """How many matching requests, or deliveries, pass before the fault applies. None by default."""
     probability: Annotated[float, Gt(0.0), Le(1.0)] | None = None
     """The probability with which it applies to each matching request."""
     seed: int | None = None
@@ -282,7 +282,7 @@ class Faults:
         return self.script({"fault": fault, **options})
 
     def script(self, declared: Mapping[str, Any]) -> Fault:
-        """Adds a fault given by its fields; None stands for a field that is not given."""
+        """Adds a fault with these fields; None means a missing field."""
         given = {name: value for name, value in declared.items() if value is not None}
         if broken := broken_rules(Fault, given, now=datetime.datetime.now(datetime.UTC)):
             raise InvalidInput("invalid fault", broken)
@@ -300,7 +300,7 @@ class Faults:
         return list(map(_to_wire, self._spent))
 
     def clear(self) -> None:
-        """Removes all faults; those that are being played run their course."""
+        """Removes all faults; faults in progress continue to their end."""
         self._scripted.clear()
         self._spent.clear()
         self._added = 0
@@ -420,11 +420,11 @@ INSTEAD: Final[Mapping[str, Instead]] = {
     "html": _html,
     "operation_error": _operation_error,
 }
-"""Faults that answer in place of the service, before authentication."""
+"""Faults that respond instead of the service, before authentication."""
 
 
 def instead_of_service(fault: Fault | None) -> Instead | None:
-    """Returns what answers in place of the service, None if nothing does."""
+    """Returns the response that replaces the service's own, or None."""
     if fault is None:
         return None
     return _status if fault.fault in ALTERED and fault.status is not None else INSTEAD.get(fault.fault)
@@ -457,7 +457,7 @@ ALTERED: Final[Mapping[str, Callable[[Mapping[str, str], bytes], tuple[Mapping[s
     ),
     "odd_token": lambda headers, body: (headers, _odd_token(body)),
 }
-"""Faults that change the headers or the body of an answer."""
+"""Faults that change the headers or the body of a response."""
 
 
 def reset(request: web.BaseRequest) -> None:
@@ -489,7 +489,7 @@ SILENCE: Final[Mapping[str, Callable[[web.BaseRequest, Fault, Pauses], Awaitable
     "reset_before": _reset_before,
     "stall": _stall,
 }
-"""Faults that end a connection without an answer, before authentication."""
+"""Faults that end a connection without a response, before authentication."""
 
 
 Delivery = Callable[[web.BaseRequest, web.StreamResponse, bytes, Fault, Pauses], Awaitable[None]]
@@ -504,7 +504,7 @@ async def _reset_after(
 async def _truncate(
     request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
 ) -> None:
-    """Sends the answer without its end. At least one byte is always held back, or the answer would be whole."""
+    """Sends the response without its end. Always omits at least one byte, so that the response is incomplete."""
     wanted = len(body) // 2 if fault.after_bytes is None else fault.after_bytes
     await response.prepare(request)
     await response.write(body[: min(wanted, len(body) - 1)])
@@ -524,4 +524,4 @@ async def _slow(
 
 
 DELIVERY: Final[Mapping[str, Delivery]] = {"reset_after": _reset_after, "truncate": _truncate, "slow": _slow}
-"""Faults that process the request and mishandle its answer."""
+"""Faults that process the request and mishandle its response."""

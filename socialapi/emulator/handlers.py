@@ -69,7 +69,7 @@ class Call:
 
     @property
     def success_status(self) -> int:
-        """The status of an answer that says that it is done."""
+        """The status of a successful response."""
         return 201 if self.route.created else 200
 
 
@@ -101,17 +101,17 @@ class Endpoint:
 
     @property
     def style(self) -> ApiStyle:
-        """The style in which its answers are worded."""
+        """The style of its responses."""
         return style_of(self.route.family)
 
     @property
     def is_stream(self) -> bool:
-        """Whether its answers are streams."""
+        """Whether its responses are streams."""
         return get_origin(self.route.result) is Streamed
 
     @property
     def is_token_request(self) -> bool:
-        """Whether it answers tokens, or ends them. The pages of a sign-in do not."""
+        """Whether it returns or invalidates tokens. The pages of a sign-in do not."""
         return self.style == "oauth" and self.route.result is not object
 
     @property
@@ -196,7 +196,7 @@ async def is_implemented(method: str, path: str) -> bool:
 
 
 def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint] | None:
-    """Returns the endpoint that answers a request with the latest stub for it. It checks credentials as others do."""
+    """Returns the endpoint that answers a request with its latest stub. It checks credentials like other endpoints."""
     mount = next((each for each in sorted(MOUNTS.values(), reverse=True) if path.startswith(f"{each}/")), "")
     stub = stubs.find(method, path.removeprefix(mount), query)
     if stub is None:

@@ -54,7 +54,7 @@ def parse_address(host: str) -> Address | None:
 
 
 def is_localhost(name: str) -> bool:
-    """Returns whether a name is `localhost` or below it, which never stands for another machine."""
+    """Returns whether a name is `localhost` or below it, which is always this machine."""
     plain = name.lower().removesuffix(".")
     return plain == "localhost" or plain.endswith(".localhost")
 
@@ -153,7 +153,7 @@ class DeliveryTargets:
     allow_remote: bool = False
 
     def problem(self, target: str) -> str | None:
-        """Returns what is wrong with an address; None if requests may be sent to it."""
+        """Returns the error in a URL, or None if requests may be sent to it."""
         try:
             url = URL(target)
             host, user_info = url.host, url.raw_user or url.raw_password

@@ -1,4 +1,4 @@
-"""The log of received requests, and a summary of what the emulator holds, for tests."""
+"""The log of received requests, and a summary of the stored data, for tests."""
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ class RequestRecord:
 
 
 class RequestLog:
-    """The records of requests, oldest first, and the number of answers per route and status."""
+    """The records of requests, oldest first, and the number of responses per route and status."""
 
     def __init__(self) -> None:
         self.records: deque[RequestRecord] = deque(maxlen=LOG_LENGTH)

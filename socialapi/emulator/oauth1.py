@@ -129,9 +129,9 @@ def base_string(signed: Signed, protocol: Mapping[str, str]) -> str:
     if signed.is_form and signed.body is not None:
         parameters += parse_qsl(signed.body.decode("utf-8", "replace"), keep_blank_values=True)
     encoded = sorted((_encoded(name), _encoded(value)) for name, value in parameters)
-    normalised = "&".join(f"{name}={value}" for name, value in encoded)
+    normalized = "&".join(f"{name}={value}" for name, value in encoded)
     host = signed.host.lower().removesuffix(":80")
-    return "&".join(map(_encoded, (signed.method.upper(), f"http://{host}{signed.path}", normalised)))
+    return "&".join(map(_encoded, (signed.method.upper(), f"http://{host}{signed.path}", normalized)))
 
 
 def _encoded(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the service, derived from the routes and models of what is served."""
+"""The OpenAPI 3.1 document of the service, derived from its routes and models."""
 
 import re
 import typing
@@ -214,7 +214,7 @@ _OF_OAUTH: Final[Mapping[Route[Any], list[dict[str, list[str]]]]] = {
 
 
 def _security(route: Route[Any]) -> list[dict[str, list[str]]]:
-    """Returns the alternative credentials. The advertising API acts for a user, so it takes no app-only token."""
+    """Returns the alternative credentials. The advertising API acts for a user, so it accepts no app-only token."""
     if route.family is OAUTH:
         return _OF_OAUTH.get(route, [])
     schemes = dict.fromkeys(_SCHEMES[kind] for kind in route.family.credentials)

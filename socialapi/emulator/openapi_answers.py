@@ -1,4 +1,4 @@
-"""The answers of the operations in the OpenAPI document: results, pages, streams, and refusals."""
+"""The responses of the operations in the OpenAPI document: results, pages, streams and errors."""
 
 import inspect
 import typing
@@ -24,17 +24,17 @@ def _ref(name: str) -> Schema:
 
 
 _MAY_CREATE: Final = (platform.STREAM_RULES_CHANGE,)
-"""The routes that answer 201 only if something was made."""
+"""The routes that return 201 only if they created something."""
 
 _IN_LISTS: Final = (audiences.DO_NOT_REACH_USERS,)
-"""The routes whose answer has counts for each operation instead of those of the request."""
+"""The routes whose response has counts for each operation instead of the request."""
 
 _AS_PAIRS: Final = (oauth.REQUEST_TOKEN, oauth.ACCESS_TOKEN)
-"""The routes that answer in the form of a query string."""
+"""The routes that respond with a query string."""
 
 
 def responses_of(route: Route[Any], links: Mapping[str, Any], schemas: JsonSchemas) -> dict[str, Any]:
-    """Returns the answers of a route by their status; `links` belong to those of success."""
+    """Returns the responses of a route by status; `links` belong to successful ones."""
     if route.result is object:
         page = {HTML: {"type": "string"}}
         moved = {"description": "Back to the app", "headers": {"Location": {"schema": {"type": "string"}}}}
@@ -186,7 +186,7 @@ _KINDS: Final[Mapping[ApiStyle, str]] = {"ads": "Advertising", "oauth": "OAuth",
 
 
 def shared_refusals() -> dict[str, Any]:
-    """Returns the refusals of each API, which are components because every operation has them."""
+    """Returns the error responses of each API, which are components because every operation has them."""
     return {
         f"{kind}{status}": _response(text, content) | ({"headers": _LIMIT_HEADERS} if status == "429" else {})
         for kind, content in _REFUSAL_CONTENT.items()

@@ -32,7 +32,7 @@ class Rows(Protocol):
         """Returns the positions before a cursor, the nearest first; none where pages only lead forward."""
 
     def cursor_of(self, position: int) -> Any:
-        """Returns the cursor of an item, as JSON, by which its neighbours are found later."""
+        """Returns the cursor of an item, as JSON, by which its neighbors are found later."""
 
 
 class ForwardRows:
@@ -73,7 +73,7 @@ class Numbered:
 
 @attrs.frozen
 class Page:
-    """The positions on a page, and the tokens of its neighbours."""
+    """The positions on a page, and the tokens of its neighbors."""
 
     positions: Sequence[int]
     next_token: str | None = None
@@ -152,7 +152,7 @@ def _size(call: Call, parameters: _PageParameters, default: int | None) -> int:
 
 
 def _collection_name(call: Call, parameters: _PageParameters) -> str:
-    """Returns what a token is valid for: the same path, filters and order, whatever the size and fields of pages."""
+    """Returns the scope of a token: the same path, filters and order, with any page size and fields."""
     aside = {parameters.size, parameters.token, "with_total_count", "expansions"}
     asked = {name: value for name, value in call.query.items() if name not in aside and not name.endswith(".fields")}
     filters = sorted((name, value) for name, value in asked.items() if _DEFAULTS.get(name) is not value)

@@ -87,5 +87,5 @@ TOO_MANY_REQUESTS: Final = "TOO_MANY_REQUESTS"
 
 
 def too_many_requests(usage: Usage) -> Refusal:
-    """Returns the refusal of a request beyond the limit."""
+    """Returns the rejection of a request beyond the limit."""
     return Refusal(429, TOO_MANY_REQUESTS, f"the limit of {usage.requests:,} requests in this window is used up")

@@ -73,7 +73,7 @@ def decode_json(content: bytes) -> Any:
 
 
 _LEVELS_AROUND: Final = 16
-"""How many levels an answer, or the store of the emulator, may put around a value."""
+"""How many levels a response, or the emulator's storage, may add around a value."""
 
 
 def split(text: str) -> tuple[str, ...]:

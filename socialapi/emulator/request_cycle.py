@@ -1,4 +1,4 @@
-"""Serves one request: receive, pick faults, authenticate, check the rate limit, handle, answer."""
+"""Serves one request: receive, pick faults, authenticate, check the rate limit, handle, respond."""
 
 import functools
 import hashlib
@@ -30,7 +30,7 @@ CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 _LOG: Final = logging.getLogger(__name__)
 _ADS_PATHS: Final = tuple(f"{mount}/" for mount in MOUNTS.values() if mount)
 MAX_BYTES_READ: Final = 64_000_000
-"""The number of bytes at which reading the body of a refused request stops."""
+"""The number of bytes at which reading the body of a rejected request stops."""
 
 
 class RequestCycle:
@@ -58,7 +58,7 @@ class RequestCycle:
         )
 
     async def run(self) -> web.StreamResponse:
-        """Returns the response. If the connection was cut, it cannot be sent any more."""
+        """Returns the response. If the connection was cut, it can no longer be sent."""
         if not await self._receive():
             return self._unanswered()
         entry, received = self._match.entry, self._received
@@ -119,14 +119,14 @@ class RequestCycle:
 
     @property
     def _style(self) -> ApiStyle:
-        """The style in which the answer is worded; at a path without an endpoint, that of the API it lies in."""
+        """The style of the response; at a path without an endpoint, the style of its API."""
         if self._match.entry is not None:
             return self._match.entry.style
         return "ads" if self._received.path.startswith(_ADS_PATHS) else "platform"
 
     @functools.cached_property
     def _echo(self) -> Mapping[str, Any]:
-        """The parameters that the answer repeats, and that decide about the rate limit."""
+        """The parameters that the response repeats, and that determine the rate limit."""
         endpoint = self._match.entry
         if endpoint is None or endpoint.style != "ads":
             return self._match.parameters
@@ -138,7 +138,7 @@ class RequestCycle:
         parameters = self._match.parameters
         caller = self._exchange.caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)
-        # The handler gets the faults that it declares; a stream gets all of them, because it has no single answer.
+        # The handler gets the faults that it declares; a stream gets all of them, because it has no single response.
         is_own = picked.fault is not None and (picked.fault.fault in endpoint.faults or endpoint.is_stream)
         fault = picked.fault if is_own else None
         call = Call(
@@ -198,7 +198,7 @@ def base_headers(service: Service) -> dict[str, str]:
 
 
 async def read_body(request: web.BaseRequest, limit: int) -> bytes | None:
-    """Returns the whole body, or None if it is longer than the limit.
+    """Returns the complete body, or None if it is longer than the limit.
 
     A longer body is read to its end without being kept, up to `MAX_BYTES_READ`: many clients see a
     broken connection instead of the answer if they are answered while they send.

@@ -1,4 +1,4 @@
-"""Answers and refusals, in the wording of each API style."""
+"""Responses and rejections, in the format of each API style."""
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -25,7 +25,7 @@ OAuth, whose codes are integers), or with problems and page tokens.
 
 
 def style_of(family: Family) -> ApiStyle:
-    """Returns the style in which an API of the service words its answers."""
+    """Returns the style of an API's responses."""
     if not family.envelope:
         return "oauth"
     return "platform" if family.host == "base_url" else "ads"
@@ -72,7 +72,7 @@ class Refusal(Exception):
 
 
 class InvalidRequest(Refusal):
-    """A request that breaks rules. The answer lists all of them."""
+    """A request that breaks rules. The response lists all of them."""
 
     def __init__(self, broken: Sequence[BrokenRule], given: Callable[[str], Sequence[str]] = lambda _: ()) -> None:
         message = str(broken[0]) if len(broken) == 1 else f"the request breaks {len(broken)} rules"
@@ -80,7 +80,7 @@ class InvalidRequest(Refusal):
 
 
 def invalid(path: str, reason: str, *given: str) -> InvalidRequest:
-    """Returns the refusal of a request that is wrong at one path, with the values given there."""
+    """Returns the rejection of a request with one wrong path, with the values given there."""
     return InvalidRequest([BrokenRule(path=path, reason=reason)], lambda _: given)
 
 
@@ -93,18 +93,18 @@ def ads_not_found(*parameters: str, **given: Any) -> Refusal:
 
 
 def forbidden(message: str, parameter: str | None = None) -> Refusal:
-    """Returns the refusal of something that the caller may not do."""
+    """Returns the rejection of an action that the caller may not do."""
     return Refusal(403, "FORBIDDEN", message, parameter=parameter)
 
 
 def platform_not_found(kind: str, parameter: str, value: str) -> Refusal:
-    """Returns the platform's refusal of a request about something that does not exist or is not the caller's."""
+    """Returns the platform's rejection of a request about an object that does not exist or is not the caller's."""
     slug, about = _resource(kind, parameter, value)
     return Refusal(404, "NOT_FOUND", f"there is no {kind} {value}", problem=slug, extra=about)
 
 
 def answer(data: Any, status: int = 200) -> Answer:
-    """Returns an answer that is the plain JSON value."""
+    """Returns a response that is the plain JSON value."""
     return Answer(status, orjson.dumps(data))
 
 
@@ -161,7 +161,7 @@ def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_
 
 
 LONGEST_ECHO: Final = 100
-"""The number of characters of a bad value that the answer repeats."""
+"""The number of characters of an invalid value that the response repeats."""
 
 
 def _ads_errors(refusal: Refusal, echo: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -187,7 +187,7 @@ _OTHER_TOKEN_CODE: Final = 131
 
 
 def _token_error(refusal: Refusal) -> dict[str, Any]:
-    """Returns the body of a token error. Its codes are integers; those other than 89 and 99 are not documented."""
+    """Returns the body of a token error. Its codes are integers; only 89 and 99 are documented."""
     code = refusal.code
     if not isinstance(code, int):
         code = _TOKEN_CODES.get(refusal.status, _OTHER_TOKEN_CODE)

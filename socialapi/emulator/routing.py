@@ -1,4 +1,4 @@
-"""Finds what serves a method and path, with aiohttp's dispatcher. Literal segments come first."""
+"""Finds the endpoint of a method and path, with aiohttp's dispatcher. Literal segments come first."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Generic, TypeVar
@@ -38,7 +38,7 @@ class Match(Generic[E]):
     allowed: tuple[str, ...] = ()
 
     def refusal(self) -> Refusal:
-        """Returns the refusal of a request that nothing serves."""
+        """Returns the rejection of a request without an endpoint."""
         if self.allowed:
             methods = ", ".join(self.allowed)
             return Refusal(405, "METHOD_NOT_ALLOWED", f"this path takes {methods}", headers={"Allow": methods})

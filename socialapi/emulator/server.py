@@ -37,7 +37,7 @@ from socialapi.models.streams import MAX_RULES
 ENDPOINT_TABLE: Final = endpoint_table()
 
 _SHUTDOWN_SECONDS: Final = 0.5
-_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound to by default
+_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognized, not bound to by default
 
 
 class Emulator:
@@ -190,7 +190,7 @@ class Emulator:
 
     @property
     def seed(self) -> Mapping[str, Sequence[str]]:
-        """The ids of the seed data by kind; account-scoped ones are those of the first account."""
+        """The ids of the seed data by kind; account-scoped ids belong to the first account."""
         return self._service.seed
 
     @property
@@ -211,7 +211,7 @@ class Emulator:
         return self._service.state
 
     def ledger(self) -> dict[str, Any]:
-        """Returns what the service holds and the requests it received, as `GET /_emulator/ledger` answers."""
+        """Returns the stored data and received requests, as `GET /_emulator/ledger` does."""
         made = Ledger(self._service.state, self._service.log, self._service.deliveries)
         for _ in made.steps():
             continue
@@ -294,7 +294,7 @@ def variables(ready: Mapping[str, str]) -> dict[str, str]:
 
 
 def limit_names() -> frozenset[str]:
-    """Returns the names of the rate limits that can be overridden: documented ones, and those of all other routes."""
+    """Returns the names of the rate limits that can be overridden: documented limits, and limits of all other routes."""
     rows = [endpoint.route for endpoint in endpoints()]
     named = {row.rate_limit.name if row.rate_limit else route_key(row) for row in rows}
     totals = {row.family.total_counts.name for row in rows if row.family.total_counts}

@@ -1,4 +1,4 @@
-"""The emulated service as a whole: its state, faults, log and background work."""
+"""The emulated service: its state, faults, log and background work."""
 
 import asyncio
 import contextlib
@@ -90,7 +90,7 @@ class Service:
         await self.outgoing.close()
 
     def advance(self, seconds: float) -> None:
-        """Moves the clock forward; what becomes due by that is done soon."""
+        """Advances the clock. Work that becomes due is done soon."""
         self.clock.advance(seconds)
         self.streams.time_moved()
         self.challenges.time_moved()

@@ -121,7 +121,7 @@ class State:
     users: dict[str, User] = attrs.field(factory=dict)
     access_tokens: dict[str, AccessToken] = attrs.field(factory=dict)
     bearers: dict[str, Caller] = attrs.field(factory=dict)
-    """The caller that each live bearer token stands for."""
+    """Maps each live bearer token to its caller."""
     advertising: Advertising = attrs.field(factory=Advertising)
     catalogs: Catalogs = attrs.field(factory=Catalogs)
     audiences: dict[OwnedId, Audience] = attrs.field(factory=dict)
@@ -156,7 +156,7 @@ class State:
         return next((user for user in self.users.values() if user.username.lower() == wanted), None)
 
     def app_only_token(self, app: App) -> str:
-        """Returns the outstanding app-only token of the app; makes one if there is none."""
+        """Returns the app's current app-only token, or creates one."""
         if app.bearer_token is None:
             app.tokens_made += 1
             app.bearer_token = derived(f"bearer token {app.api_key} {app.tokens_made}", 104)
@@ -171,5 +171,5 @@ class State:
 
 
 def derived(label: str, length: int) -> str:
-    """Returns a text of letters and digits that looks like a secret and is the same at every start."""
+    """Returns a string of letters and digits that looks like a secret and is the same at every start."""
     return hashlib.sha512(f"socialapi emulator {label}".encode()).hexdigest()[:length]

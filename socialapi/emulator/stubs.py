@@ -1,4 +1,4 @@
-"""Answers for paths that the emulator does not implement, given by those who test against it."""
+"""Responses that tests define for paths that the emulator does not implement."""
 
 from typing import Annotated, Any, Final
 from urllib.parse import parse_qsl
@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from socialapi.models.validation import Pattern
 
 MAX_STUBS: Final = 1_000
-"""The most stubs at once. A further one removes the oldest."""
+"""The most stubs. A further stub removes the oldest."""
 
 
 def _texts(given: dict[str, Any]) -> dict[str, str]:
@@ -31,7 +31,7 @@ class Stub:
 
 
 class Stubs:
-    """The stubs in force. Of several that fit a request, the latest answers it."""
+    """The active stubs. If several match a request, the latest one applies."""
 
     def __init__(self) -> None:
         self._stubs: list[Stub] = []

@@ -18,7 +18,7 @@ T = TypeVar("T")
 START_SECONDS: Final = 30.0
 END_SECONDS: Final = 30.0
 CALL_SECONDS: Final = 120.0
-"""The maximum time of a call; `settle` alone may take a minute."""
+"""The maximum time of a call. A `settle` may take a minute."""
 _NOT_RUNNING: Final = "the emulator is not running: use `with EmulatorThread() as …`"
 
 
@@ -121,7 +121,7 @@ class EmulatorThread:
             future.cancel()
 
     def _running(self) -> "_Run":
-        """Returns the run under way. Raises ConfigurationError if there is none."""
+        """Returns the current run. Raises ConfigurationError if there is none."""
         if self._run is None or not self._run.is_open:
             raise ConfigurationError(_NOT_RUNNING)
         return self._run
@@ -185,7 +185,7 @@ class ThreadFaults:
         return self._emulator.call(lambda emulator: emulator.faults.add(fault, **options))
 
     def clear(self) -> None:
-        """Removes all faults; those that are being played run their course."""
+        """Removes all faults; faults in progress continue to their end."""
         self._emulator.call(lambda emulator: emulator.faults.clear())
 
 
@@ -226,11 +226,11 @@ class _Run:
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes calls: from the start of the emulator until it begins to end."""
+        """Whether it accepts calls: from the start of the emulator until its end begins."""
         return self._loop is not None
 
     def end(self) -> None:
-        """Ends the emulator and waits for its thread. Raises what went wrong there, and TimeoutError."""
+        """Ends the emulator and waits for its thread. Raises the thread's error, or TimeoutError."""
         if not self._stop.done():
             self._stop.set_result(None)
         _result(self._ended, END_SECONDS, "the emulator did not end")

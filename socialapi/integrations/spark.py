@@ -92,7 +92,7 @@ def latest_per_identifier(
     """Returns a DataFrame with one row for each identifier, taken from the last row with that identifier.
 
     The last row has the largest value in the column `order_by`; among equal values, a Delete wins. Identifiers are
-    normalised and hashed; invalid ones are kept, and the write rejects them. The columns for times and operations have
+    normalized and hashed; invalid ones are kept, and the write rejects them. The columns for times and operations have
     the names of the specification. The column `socialapi_reduced_by`, together with the option `order_by`, allows the
     write to use them. Pass `columns`, `default_region`, `phone_format` and `require_hashed` here, not to the write. For
     a do-not-reach list, `kinds` are `email` and `phone_number`. Raises InvalidInput if a column is missing.

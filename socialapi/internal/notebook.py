@@ -8,7 +8,7 @@ MAX_ROWS: Final = 20
 MAX_COLUMNS: Final = 10
 MAX_TEXT_LENGTH: Final = 80
 
-_LEFT: Final = 'style="text-align: left"'  # no colours, because themes define them
+_LEFT: Final = 'style="text-align: left"'  # no colors, because themes define them
 
 
 def asynchronous(noun: str, advice: str) -> Callable[..., Any]:

@@ -30,7 +30,9 @@ IndustryType = Literal[
 ]
 FeatureKey = Literal["REACH_AND_FREQUENCY_ANALYTICS", "REACH_FREQUENCY_CAP", "WEBSITE_CLICKS_CPM_BILLING"]
 AnyFeatureKey = Annotated[str, Pattern("[A-Z][A-Z0-9_]*", "must be a key of a feature, as REACH_FREQUENCY_CAP")]
-"""A key of which the emulator checks the form only. The client sends any key: the complete list is not documented."""
+"""A key of a feature. The emulator checks only its form. The client sends any key, because the complete list is not
+documented.
+"""
 
 
 @attrs.define(kw_only=True)

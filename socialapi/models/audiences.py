@@ -57,8 +57,8 @@ def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
 class AudienceUser(Exported):
     """One person, identified by any number of identifiers of six kinds.
 
-    Each identifier is a string or several, raw or already hashed. Raw ones are normalised and
-    hashed before they leave the process. The repr shows their number, never their values.
+    An identifier is one string or several, raw or already hashed. Raw identifiers are normalized and hashed before they
+    leave the process. The repr shows their number, never their values.
     """
 
     email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
@@ -129,7 +129,7 @@ def made_from(cls: type[C], value: Mapping[str, Any]) -> C:
 
 
 def _operation_type(value: OperationType | Literal["update", "delete"]) -> OperationType:
-    """Returns the name as it is sent. Other values are refused when sent."""
+    """Returns the name in the form that is sent. Invalid values are rejected when sent."""
     given: Any = value
     named: Any = given.capitalize() if isinstance(given, str) else None
     sent: OperationType = named if named in get_args(OperationType) else given
@@ -199,7 +199,7 @@ class DoNotReachUser(Exported):
 
 @attrs.define(kw_only=True)
 class DoNotReachParams(Record):
-    """The users of a do-not-reach operation and when it expires. It takes effect at once."""
+    """The users of a do-not-reach operation and its expiry. It takes effect immediately."""
 
     users: tuple[DoNotReachUser, ...]
     expires_at: datetime.datetime | Unset = UNSET
@@ -226,9 +226,10 @@ DoNotReachOperations = Annotated[tuple[DoNotReachOperation, ...], MaxLen(MAX_OPE
 
 @attrs.define(kw_only=True)
 class UploadCounts(Model):
-    """The counts in the answer to an upload request.
+    """The counts in the response to an upload request.
 
-    Both equal the number of user objects sent if the upload succeeded. Otherwise it is sent again.
+    If the upload succeeded, both equal the number of user objects sent. Otherwise, the client sends
+    it again.
     """
 
     success_count: int
@@ -236,7 +237,7 @@ class UploadCounts(Model):
 
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "UploadCounts":
-        """Audiences answer one pair, do-not-reach lists one per operation, which are added up."""
+        """Reads one pair for an audience, and adds up the pairs of a do-not-reach list, one per operation."""
         if not isinstance(data, list):
             counts: UploadCounts = read(data, cls)
             return counts
@@ -264,7 +265,7 @@ class DoNotReachList(Model):
 
 
 def months_later(start: datetime.datetime, months: int) -> datetime.datetime:
-    """Returns the same day and time some months later. A day that the month lacks becomes its last day."""
+    """Returns the same day and time some months later, or the last day of a shorter month."""
     year, month0 = divmod(start.year * 12 + start.month - 1 + months, 12)
     for day in range(start.day, start.day - 4, -1):
         try:
@@ -289,7 +290,7 @@ PermissionLevel = Literal["READ_ONLY", "READ_WRITE"]
 
 @attrs.define(kw_only=True)
 class AudiencePermission(Model):
-    """The permission of another account to use a tailored audience."""
+    """The permission of a different account to use a tailored audience."""
 
     id: str
     tailored_audience_id: str | None = None
@@ -338,7 +339,7 @@ class TargetingCampaign(Model):
 
 
 class TargetedQuery(CursorQuery, total=False):
-    """Parameters for listing what targets an audience.
+    """Parameters for listing the campaigns that target an audience.
 
     `with_active=False` also lists line items that cannot be served.
     """

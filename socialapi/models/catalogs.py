@@ -69,7 +69,7 @@ class ProductFilter(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule for an amount without a currency, which no price can be compared with."""
+        """Yields a broken rule for an amount without a currency, which cannot be compared with a price."""
         if data["attribute"] in ("price", "sale_price") and broken_rules(Price, data["value"], now=now):
             reason = "must have an amount and its currency where the attribute is a price, for example 20 USD"
             yield BrokenRule(path="value", reason=reason)

@@ -227,7 +227,7 @@ class _Further(TypedDict, total=False):
     """Required without a second call to action."""
     second_cta: Call | None
     second_cta_tweet: str | None
-    """Required with its call to action, like the third and the fourth."""
+    """Required with its call to action, as are the third and fourth texts."""
     third_cta: Call | None
     third_cta_tweet: str | None
     fourth_cta: Call | None
@@ -262,7 +262,7 @@ class VideoConversationCardChanges(_Further, total=False):
 
 
 def conversation_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """Yields the broken rules about a whole card, as created or as it would be after a change."""
+    """Yields the broken rules about a complete card, new or after a change."""
     if not data.get("title") and not data.get("second_cta"):
         yield BrokenRule(path="title", reason="or second_cta is required", code="MISSING_PARAMETER")
     for ordinal in ORDINALS[1:]:
@@ -307,8 +307,8 @@ class AdvertiserPostFields(TypedDict, total=False):
     """Up to four images, one GIF, or one video."""
     name: PostName
     nullcast: bool
-    """True by default: the post is shown only as an ad. An organic post requires that the
-    advertiser is the authenticated user.
+    """True by default: the post is shown only as an ad. For an organic post, the advertiser must be the authenticated
+    user.
     """
     trim_user: bool
     tweet_mode: Literal["compat", "extended"]

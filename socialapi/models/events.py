@@ -65,7 +65,7 @@ _KNOWN: Final[tuple[str, ...]] = (*get_args(EventType), *_SPELLINGS)
 _GROUPS: Final[tuple[str, ...]] = tuple(
     dict.fromkeys(name.rpartition(".")[0] for name in get_args(EventType)) | {"profile": None}
 )
-"""The groups of event types: what their names begin with."""
+"""The groups of event types, which are the beginnings of their names."""
 
 
 def canonical_event_type(name: str) -> str:
@@ -91,14 +91,14 @@ def scope_of_event(event_type: str) -> str | None:
     return _SCOPES.get(canonical_event_type(event_type).partition(".")[0])
 
 
-def refuse_misspelt_event_type(name: str) -> None:
-    """Raises InvalidInput for a name that is nearly an event type. Other unknown names may be new types."""
+def refuse_misspelled_event_type(name: str) -> None:
+    """Raises InvalidInput for a misspelled event type. Other unknown names may be new types."""
     if name not in _KNOWN and (meant := near_name(name, _KNOWN)) is not None:
         raise InvalidInput(f"there is no event type {name!r}: did you mean {meant!r}?")
 
 
-def refuse_misspelt_event_pattern(pattern: str) -> None:
-    """Raises InvalidInput for a pattern that matches no event type, or whose group is nearly a known one.
+def refuse_misspelled_event_pattern(pattern: str) -> None:
+    """Raises InvalidInput for a pattern that matches no event type, or whose group is misspelled.
 
     A pattern is `*`, or a group such as `post` or `profile.update` followed by `.*`.
     """
@@ -113,7 +113,7 @@ def refuse_misspelt_event_pattern(pattern: str) -> None:
 
 @attrs.define(kw_only=True)
 class SubscriptionFilter(Record):
-    """Which activity to subscribe to: that of a user, optionally with a keyword, and for messages in a direction."""
+    """The activity to subscribe to: of a user, optionally with a keyword, and for messages with a direction."""
 
     user_id: AnyId
     keyword: str | Unset = UNSET
@@ -149,7 +149,7 @@ class Subscription(Model):
 def current_event_type(name: str) -> str:
     """Returns the current name of an event type. A deprecated name causes a DeprecationWarning."""
     if not isinstance(name, str):
-        return name  # the rules of the body refuse it
+        return name  # the rules of the body reject it
     current = canonical_event_type(name)
     if name in DEPRECATED_EVENT_TYPES:
         warnings.warn(
@@ -163,11 +163,11 @@ T = TypeVar("T")
 DirectMessageKind = Literal["MessageCreate", "ParticipantsJoin", "ParticipantsLeave"]
 
 MEMBERSHIP_KINDS: Final[frozenset[str]] = frozenset({"ParticipantsJoin", "ParticipantsLeave"})
-"""The direct-message events that name participants: those who joined or left."""
+"""The direct-message events with participants who joined or left."""
 
 
 class Streamed(Generic[T]):
-    """The result type of a route whose answer does not end: one `T` per line. It has no instances."""
+    """The result type of a route with an endless response: one `T` per line. It has no instances."""
 
 
 @attrs.define(kw_only=True)
@@ -191,8 +191,8 @@ class ActivityEvent(Model):
     alias, deprecated or unknown. `event_id` is the first id found at `data.event_uuid`,
     `event_uuid`, `data.event_id`, `event_id` and `id`, or at the `event_id_paths` given instead.
     `filter` is the part of the subscription that matched, and `payload` the event's data. `message`
-    is the typed payload of an event about one direct message. Fields that cannot be read are None
-    or empty, and are kept in `extra`.
+    is the typed payload of an event about one direct message. Unreadable fields are None or empty, and their values are
+    in `extra`.
     """
 
     event_type: EventType | str | None = None
@@ -216,7 +216,7 @@ class MatchingRule(Model):
 
 @attrs.define(kw_only=True)
 class MatchedPost(Model):
-    """A post that matches rules of the app's filtered stream, with the objects included beside it."""
+    """A post that matches rules of the app's filtered stream, with its included objects."""
 
     data: Post
     includes: Includes = attrs.field(factory=Includes)

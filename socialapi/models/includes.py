@@ -1,4 +1,4 @@
-"""The related objects of a page (platform section 2.3), with all models that these can be."""
+"""The related objects of a page, with all their models."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from socialapi.models.users import User
 
 @attrs.define(kw_only=True)
 class Includes(Model):
-    """Related objects that an expansion asked for, matched by id."""
+    """Related objects that an expansion requested, matched by id."""
 
     IS_READ_IN_PARTS: ClassVar = True
 
@@ -33,7 +33,7 @@ class Includes(Model):
         return self._users_by_id.get(post.author_id or "")
 
     def media(self, post: Post) -> tuple[Media, ...]:
-        """Returns the media of the post that were included, in the post's order."""
+        """Returns the included media of the post, in the post's order."""
         if self._media_by_key is None:
             self._media_by_key = {each.media_key: each for each in self.all_media}
         keys = post.attachments.media_keys if post.attachments else ()

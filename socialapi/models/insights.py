@@ -31,14 +31,14 @@ class KeywordInsightsFilter(TypedDict, total=False):
     granularity: Required[Granularity]
     """One number per day or per hour."""
     keywords: Required[Annotated[ListOf[str], MinLen(1)]]
-    """Counts posts with any of these."""
+    """Counts posts with any of these keywords."""
     start_time: Required[datetime.datetime]
     end_time: datetime.datetime
     """The end of the range, at most seven days after its start; by default now, by the clock of the service."""
     location: str
     """The targeting value of a country."""
     negative_keywords: ListOf[str]
-    """Excludes posts with any of these. Both kinds of keywords together may number at most ten."""
+    """Excludes posts with any of these keywords. There may be at most ten keywords of both kinds together."""
 
 
 def _conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:

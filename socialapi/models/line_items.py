@@ -101,7 +101,7 @@ class LineItem(Model):
     deleted: bool | None = None
 
     def money(self, field: AmountField) -> Micros | None:
-        """Returns an amount with its currency; None if either is missing. `_local_micro` may be left out."""
+        """Returns an amount with its currency; None if either is missing. `_local_micro` is optional in the name."""
         value: int | None = getattr(self, f"{field.removesuffix('_local_micro')}_local_micro")
         return None if value is None or self.currency is None else Micros(value, self.currency)
 
@@ -131,11 +131,11 @@ class LineItemChanges(TypedDict, total=False):
     pay_by: PayBy
     total_budget_amount_local_micro: Amount | None
     daily_budget_amount_local_micro: Amount | None
-    """At most the total budget, and only if the campaign's budget is optimised by line item."""
+    """At most the total budget, and only if the campaign's budget is optimized by line item."""
 
 
 def rules_within_change(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """Yields the broken rules among the fields of one change. Fields that are not sent break none."""
+    """Yields the broken rules among the fields of one change. Fields that are not sent break no rules."""
     if "bid_amount_local_micro" in data:
         yield from _bid_is_there(data)
     yield from _daily_within_total(data)
@@ -150,8 +150,8 @@ def rules_with_stored(
 ) -> Iterator[BrokenRule]:
     """Yields the broken rules of a change that depend on the stored line item and its campaign.
 
-    A rule is applied only if the change touches a field of it, so that values that are already
-    invalid do not block other changes. An unknown objective breaks no rule.
+    A rule applies only if the change touches one of its fields, so that existing invalid values do not block other
+    changes. An unknown objective breaks no rule.
     """
     after = {**stored, **changes}
     if _touches(changes, "bid_strategy", "bid_amount_local_micro"):
@@ -176,7 +176,7 @@ def rules_with_stored(
 
 
 def rules_with_campaign(changes: Mapping[str, Any], budget_optimization: str | None) -> Iterator[BrokenRule]:
-    """Yields the broken rule of a change that depends only on the campaign's budget optimisation."""
+    """Yields the broken rule of a change that depends only on the campaign's budget optimization."""
     if changes.get("daily_budget_amount_local_micro") is not None and budget_optimization not in (None, "LINE_ITEM"):
         reason = "is only for campaigns whose budget_optimization is LINE_ITEM"
         yield BrokenRule(path="daily_budget_amount_local_micro", reason=reason)
@@ -222,7 +222,7 @@ def _cap_goes_with_objective(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
 
 
 def _payment(changes: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """Yields the broken rules of payment and goal. If the payment cannot be changed at all, only that."""
+    """Yields the broken rules of payment and goal, or only one rule if the payment cannot be changed."""
     objective = stored.get("objective")
     is_changed = "pay_by" in changes and changes["pay_by"] != stored.get("pay_by")
     if is_changed and objective not in (None, "APP_INSTALLS"):
@@ -272,7 +272,7 @@ class CuratedCategory(Model):
 
 @attrs.define(kw_only=True)
 class LineItemCuratedCategory(Model):
-    """The pair of a line item and a curated category beside whose content it runs."""
+    """The pair of a line item and a curated category on whose content it runs."""
 
     id: str
     line_item_id: str | None = None

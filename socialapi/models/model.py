@@ -1,4 +1,4 @@
-"""The base class of models in answers, and the tuple of answers without pages."""
+"""The base class of models in responses, and the tuple for responses without pages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
@@ -15,24 +15,25 @@ Item = TypeVar("Item")
 
 
 class Items(Exported, tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is none
-    """The items of an answer without pages. `partial_errors` are the errors beside them.
+    """The items of a response without pages.
 
-    `to_dict` has the items as `data` and the errors as `errors`.
+    `partial_errors` has the errors that arrived with them. `to_dict` has the items as `data` and
+    the errors as `errors`.
     """
 
     partial_errors: "tuple[Problem | ServiceError, ...]" = ()
 
     @classmethod
     def of(cls, items: Iterable[T], partial_errors: "tuple[Problem | ServiceError, ...]") -> Self:
-        """Returns the items with the errors beside them."""
+        """Returns the items with the errors that arrived with them."""
         found = cls(items)
         found.partial_errors = partial_errors
         return found
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], item_type: type[Item] | None = None) -> "Items[Item]":
-        """Returns the items for the result of `to_dict`, as `Page.from_dict` does. Raises
-        InvalidInput, which names the first field that cannot be read and not its value.
+        """Returns the items for the result of `to_dict`, as `Page.from_dict` does. Raises InvalidInput, which names the
+        first unreadable field but not its value.
         """
         from socialapi.wire import export
 
@@ -43,10 +44,10 @@ class Items(Exported, tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of 
 
 
 def html_table(title: str, items: Sequence[object], kind: Any = None, **beside: int) -> str:
-    """Returns a table of items for notebooks, with the numbers of what is beside them.
+    """Returns a table of items for notebooks, with the numbers of errors and undecoded items.
 
-    It shows what the repr of an item shows. `kind` is the class of the items, in case there are
-    none.
+    It shows the same fields as the repr of an item. `kind` is the class of the items, in case there
+    are none.
     """
     kind = type(items[0]) if items else kind
     is_record = _shows_its_fields(kind) and {*map(type, items)} <= {kind}
@@ -64,18 +65,18 @@ def html_table(title: str, items: Sequence[object], kind: Any = None, **beside: 
 
 
 def _shows_its_fields(kind: Any) -> bool:
-    """Whether the repr of a class is that of every record."""
+    """Returns whether a class has the repr of all records."""
     return isinstance(kind, type) and issubclass(kind, Record | FrozenRecord) and kind.__repr__ is Record.__repr__
 
 
 def _shown_fields(record: Any) -> dict[str, object]:
-    """Returns the fields that the repr of a record shows, keyed by their names on the wire."""
+    """Returns the fields that the repr of a record shows, by their JSON names."""
     return {wire_name(field): getattr(record, field.name) for field in attrs.fields(type(record)) if field.repr}
 
 
 def _with_members(row: Mapping[str, object]) -> dict[str, object]:
-    """Returns a row with the members of each object in its place, such as
-    `public_metrics.like_count`; objects within those stay.
+    """Returns a row in which the members of each object replace the object, such as `public_metrics.like_count`; nested
+    objects stay.
     """
     found: dict[str, object] = {}
     for name, value in row.items():
@@ -86,10 +87,10 @@ def _with_members(row: Mapping[str, object]) -> dict[str, object]:
 
 @attrs.define(kw_only=True)
 class Model(Record):
-    """An object in an answer of the service.
+    """An object in a response of the service.
 
-    `extra` holds the members that this version does not know, by name. `partial_errors` are the
-    errors beside the object in a successful answer; nested objects have none.
+    `extra` has the members that this version does not know, by name. `partial_errors` has the
+    errors that arrived with the object in a successful response; nested objects have none.
     """
 
     __signature__: ClassVar[None] = None  # callers get these objects
@@ -97,7 +98,7 @@ class Model(Record):
     partial_errors: tuple[Problem | ServiceError, ...] = attrs.field(init=False, default=(), eq=False, repr=False)
 
     def _is_shown(self, value: object) -> bool:
-        """Returns whether the service has answered the value. It leaves most fields out."""
+        """Returns whether the response has a value. Most fields are missing in most responses."""
         return value is not None and not (isinstance(value, tuple | dict) and not value)
 
     def _repr_html_(self) -> str:
@@ -106,7 +107,7 @@ class Model(Record):
 
 
 def make_late(cls: type, name: str, make: Callable[[], object]) -> None:
-    """Changes an attribute so that its default is made when it is first asked for, and not with the object."""
+    """Changes an attribute so that its default is created on first access, and not with the object."""
     attribute = vars(cls)[name]
 
     class Late:
@@ -128,6 +129,6 @@ def make_late(cls: type, name: str, make: Callable[[], object]) -> None:
     setattr(cls, name, Late())
 
 
-# Few objects have unknown members. With an empty dictionary for each, decoding a page of mixed
-# posts takes 8 % more instructions.
+# Few objects have unknown members. With an empty dictionary for each object, decoding a page of mixed posts takes 8 %
+# more instructions.
 make_late(Model, "extra", dict)

@@ -1,7 +1,4 @@
-"""Amounts of money as integer millionths, and ISO 4217 currency codes.
-
-Codes of funds, metals and tests are left out.
-"""
+"""Amounts of money as integer millionths, and ISO 4217 currency codes without codes for funds, metals and tests."""
 
 import decimal
 import re

@@ -1,4 +1,4 @@
-"""Requests and answers of the token endpoints."""
+"""Requests and responses of the token endpoints."""
 
 import datetime
 from collections.abc import Iterator, Mapping
@@ -15,13 +15,13 @@ from socialapi.problems import BrokenRule
 
 
 class HoldsSecret(Exported):
-    """A base before that of a record: `to_dict` and `to_json` export its secret on demand alone."""
+    """A base class before `Record`: its `to_dict` and `to_json` export secrets only on demand."""
 
     __slots__ = ()
 
     def to_dict(self, *, with_secrets: bool = False) -> dict[str, Any]:
-        """Returns the object as JSON-ready values, its tokens among them. Raises InvalidInput
-        unless `with_secrets` is true, so that no token gets into a log or a file by accident.
+        """Returns the object as JSON-ready values, including its tokens. Raises InvalidInput unless `with_secrets` is
+        True, so that no token gets into a log or a file by accident.
         """
         if not with_secrets:
             raise InvalidInput(
@@ -72,7 +72,7 @@ class InvalidatedToken(HoldsSecret, Model):
 
 @attrs.define(kw_only=True)
 class RequestTokenQuery(Record):
-    """The request for a request token, besides the signed `oauth_callback`."""
+    """The request for a request token, without the signed `oauth_callback`."""
 
     service_auth_access_type: Literal["read", "write"] | Unset = UNSET
 
@@ -112,7 +112,7 @@ class AccessToken(HoldsSecret, Model):
     screen_name: str | None = None
 
 
-# OAuth 2.0 with PKCE (the shapes are those of RFC 6749 and RFC 7636)
+# OAuth 2.0 with PKCE (RFC 6749 and RFC 7636 define the formats)
 
 
 class OAuth2AuthorizeQuery(TypedDict, total=False):
@@ -163,7 +163,7 @@ class OAuth2Token(HoldsSecret, Model):
 
 @attrs.define(kw_only=True)
 class RenewedTokens(HoldsSecret, Model):
-    """What the client reads of the answer to a refresh token, before it asks whether all is there."""
+    """The fields of the response to a refresh token, before the client checks that all are present."""
 
     access_token: str | None = attrs.field(default=None, repr=False)
     expires_in: int | None = None

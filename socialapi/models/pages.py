@@ -28,7 +28,7 @@ def includes_class() -> "type[Includes]":
 
 
 def no_includes() -> "Includes":
-    """Returns an object without any related ones."""
+    """Returns an object without related objects."""
     return includes_class()()
 
 
@@ -36,19 +36,18 @@ class Origin(Protocol):
     """The position of a page in its collection."""
 
     def position_behind(self, page: "Page[Any]", index: int) -> str:
-        """Returns the position behind an item of the page."""
+        """Returns the position after an item of the page."""
 
 
 @attrs.define(kw_only=True)
 class Page(Record, Generic[T]):
     """One page of a collection, a sequence of the items in `data`: it has a length, an index and an
-    iterator. It is true even if it is empty.
+    iterator. It is truthy even if it is empty.
 
-    `errors` are the partial errors of a successful answer. `next_token` is None on the last page.
-    `undecoded` holds the items and included objects that could not be decoded, which are missing
-    from `data` and `includes`. In the advertising API, `params` echoes the request and
-    `total_count` is set on demand. `extra` holds the members of the answer that this version does
-    not know.
+    `errors` has the partial errors of a successful response. `next_token` is None on the last page. `undecoded` has the
+    undecodable items and included objects, which are missing from `data` and `includes`. In the advertising API,
+    `params` echoes the request and `total_count` is set on demand. `extra` has the members of the response that this
+    version does not know.
     """
 
     __signature__: ClassVar[None] = None  # callers get these objects
@@ -64,13 +63,13 @@ class Page(Record, Generic[T]):
     params: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     item_type: Any = attrs.field(default=None, eq=False, repr=False)
-    """The class of the items; None for a page that was made by hand."""
+    """The class of the items; None for a page that a program created."""
     _places: tuple[int, ...] | None = attrs.field(default=None, eq=False, repr=False)
-    """The index of each item of `data` in the answer, followed by the number of items in it; None
-    if all were decoded.
+    """The index of each item of `data` in the response, followed by the number of items in it; None if all were
+    decoded.
     """
     _origin: Origin | None = attrs.field(default=None, eq=False, repr=False)
-    """None for a page that was made by hand."""
+    """None for a page that a program created."""
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.data)
@@ -79,7 +78,7 @@ class Page(Record, Generic[T]):
         return len(self.data)
 
     def __bool__(self) -> bool:
-        """Returns True: an answer without items is an answer."""
+        """Returns True, because a response without items is still a response."""
         return True
 
     @overload
@@ -90,11 +89,10 @@ class Page(Record, Generic[T]):
         return self.data[index]
 
     def position_at(self, index: int) -> str:
-        """Returns the position behind the item with this index, 0 for the first one. Passed as `start=`
-        to the same method, the walk continues with the next item.
+        """Returns the position after the item with this index, 0 for the first one.
 
-        Raises InvalidInput for an index that the page does not have, and for a page that no walk
-        has returned.
+        Pass it as `start=` to the same method to continue with the next item. Raises InvalidInput
+        for an index that the page does not have, and for a page that no pager has returned.
         """
         if self._origin is None:
             raise InvalidInput("only pages of a walk (pages(), with_pages(), first()) have positions")
@@ -104,25 +102,24 @@ class Page(Record, Generic[T]):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], item_type: type[Item] | None = None) -> "Page[Item]":
-        """Returns the page for the result of `to_dict`, or for an answer, with items of this type.
+        """Returns the page for the result of `to_dict`, or for a response, with items of this type.
 
             page = Page.from_dict(json.loads(text), Post)
 
-        Without a type, the items stay the dicts that they are. An item that cannot be read is in `undecoded`,
-        as it is in an answer. Raises InvalidInput, which names the field and not its value, for
-        what is no page.
+        Without a type, the items stay dicts. An unreadable item is in `undecoded`, as for a response. Raises
+        InvalidInput, which names the field but not its value, if the data is not a page.
         """
         from socialapi.wire import export
 
         return export.page_from_dict(data, Any if item_type is None else item_type)
 
     def to_arrow(self) -> Any:
-        """Returns a `pyarrow.Table` with a row for each item of `data`: the class's fields by their names on
-        the wire, and `extra` as JSON text. Its schema is the same for every page of a collection.
-        Expanded objects are left out: join them from `includes` by their ids.
+        """Returns a `pyarrow.Table` with a row for each item of `data`: the class's fields by their JSON names, and
+        `extra` as a JSON string. Its schema is the same for every page of a collection. The table omits expanded
+        objects: join them from `includes` by their ids.
 
-        Raises InvalidInput for an integer of more than 64 bits, for an empty page that was made by
-        hand, whose type of items is unknown, and if pyarrow is not installed (the extra `[arrow]`).
+        Raises InvalidInput for an integer of more than 64 bits, for an empty page without an item type, and if pyarrow
+        is not installed (the extra `[arrow]`).
         """
         from socialapi.integrations import arrow
 
@@ -132,8 +129,8 @@ class Page(Record, Generic[T]):
         return arrow.arrow_table(self.data, kind)
 
     def to_pandas(self) -> Any:
-        """Returns the table of `to_arrow` as a `pandas.DataFrame`. Ids are text, times have the zone UTC, and
-        integers and booleans are nullable.
+        """Returns the table of `to_arrow` as a `pandas.DataFrame`. Ids are strings, times are in UTC, and integers and
+        booleans are nullable.
 
         Raises InvalidInput as `to_arrow` does, and if pandas is not installed (the extra
         `[pandas]`).

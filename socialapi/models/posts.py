@@ -100,7 +100,7 @@ class ContextEntity(Model):
 
 @attrs.define(kw_only=True)
 class ContextAnnotation(Model):
-    """A subject that the service recognised in a post."""
+    """A subject that the service recognized in a post."""
 
     domain: ContextDomain | None = None
     entity: ContextEntity | None = None
@@ -152,7 +152,7 @@ class TagEntity(Model):
 
 @attrs.define(kw_only=True)
 class AnnotationEntity(Model):
-    """An entity that the service recognised in a text."""
+    """An entity that the service recognized in a text."""
 
     start: int
     end: int

@@ -28,8 +28,8 @@ UpsertStatus = Literal["CREATE_SUCCESS", "UPDATE_SUCCESS", "ERROR", "NO_CHANGE"]
 
 
 def _any_of(words: Collection[str], form: Callable[[str], str] = str) -> str:
-    """Returns an expression for any of the words, which takes no letter for a beginning twice: one
-    word after the other would take several times as long. `form` is the expression for a letter.
+    """Returns an expression for any of the words that shares common prefixes: a plain alternation takes several times
+    as long. `form` is the expression for a letter.
     """
     rests: dict[str, list[str]] = {}
     for word in sorted(filter(None, words)):
@@ -59,8 +59,8 @@ _OTHER_KINDS: Final = (
     *("avif", "bmp", "eps", "heic", "heif", "ico", "jp2", "jxl", "pdf", "psd", "svg", "svgz", "tif", "tiff"),
     *("avi", "m4v", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "ogv", "webm"),
 )
-"""Extensions of files that are no JPG, GIF, WEBP or PNG. An address without an extension, or with
-one of a program, such as `.php`, may lead to an image.
+"""Extensions of files that are not JPG, GIF, WEBP or PNG. A URL without an extension, or with a program's extension
+such as `.php`, may be an image.
 """
 _EXTENSION: Final = _any_of(_OTHER_KINDS, _in_any_case)
 _IMAGE_URL: Final = r"[Hh][Tt][Tt][Pp][Ss]?://[^\s/]+\S*"
@@ -85,7 +85,7 @@ Levels = Annotated[
 
 @attrs.define(kw_only=True)
 class Product(Record):
-    """A product to create or update. `id` is your own (such as the SKU); a known id is updated.
+    """A product to create or update. `id` is your own, such as the SKU; a product with a known id is updated.
 
     One of `brand`, `gtin` and `mpn` is required. Prices are strings such as `9.99 USD`.
     `product_key` and `item_group_key` are assigned by the service.
@@ -170,7 +170,7 @@ def _image_rules(text: str) -> Iterator[BrokenRule]:
 
 @attrs.define(kw_only=True)
 class StoredProduct(Model):
-    """A product in the catalog. Fields that the service left out are None."""
+    """A product in the catalog. Missing fields are None."""
 
     id: str
     product_key: str | None = None
@@ -219,7 +219,7 @@ class ProductsQuery(CursorQuery, total=False):
 class ProductsBody(Record):
     """The body of a request to create or update products. Each product succeeds or fails by itself."""
 
-    # Each product is judged by itself, also one that is no object.
+    # Each product is checked separately, even if it is not an object.
     products: Annotated[tuple[Any, ...], MinLen(1), MaxLen(MAX_PRODUCTS)]
 
 

@@ -108,7 +108,7 @@ _JOINED_BY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "referenced_tweets.id": {"post": ("referenced_tweets",)},
     "referenced_tweets.id.author_id": {"post": ("referenced_tweets", "author_id")},
 }
-"""By expansion, the fields that link the included objects to their owners."""
+"""Maps each expansion to the fields that link the included objects to their owners."""
 
 
 _NAMES: Final = {"read_as": tuple[str, ...]}
@@ -122,8 +122,8 @@ class Fields(FrozenRecord):
 
     A single string is a list of one, and a string may hold several names separated by commas. An
     expansion also selects the field that links it: `expansions=["author_id"]` adds `author_id` to
-    each post. Editors suggest the known names. Raises InvalidInput for a name that is nearly a
-    known one; other names are sent as given, because the documentation does not list all of them.
+    each post. Editors suggest the known names. Raises InvalidInput for a misspelled name; sends other unknown names as
+    given, because the documentation does not list all names.
     """
 
     post: Sequence[PostField | str] = attrs.field(default=(), metadata=_NAMES)
@@ -163,8 +163,7 @@ def selected_by(fields: Fields | None) -> dict[str, tuple[str, ...]]:
 def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tuple[str, ...]:
     """Returns names given as a comma-separated string, or as an iterable of strings.
 
-    Raises InvalidInput, which names the argument, for another type and for a name that is nearly a
-    listed one.
+    Raises InvalidInput, which names the argument, for a wrong type and for a misspelled name.
     """
     texts = [given] if isinstance(given, str) else given
     if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
@@ -259,7 +258,7 @@ ExcludedPosts = Literal["replies", "retweets"]
 
 
 class UserPosts(FieldParameters, total=False):
-    """A page of a user's posts. The filters are published and not documented."""
+    """A page of a user's posts. The service publishes the filters but does not document them."""
 
     max_results: MaxResults
     pagination_token: str

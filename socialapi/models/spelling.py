@@ -1,4 +1,4 @@
-"""Finds misspelt names, which the service would otherwise silently ignore."""
+"""Finds misspelled names, which the service would otherwise silently ignore."""
 
 import difflib
 import functools
@@ -12,11 +12,11 @@ _LONGEST: Final = 64
 
 @functools.lru_cache(maxsize=1024)
 def near_name(name: str, known: tuple[str, ...]) -> str | None:
-    """Returns the known name that was probably meant, or None.
+    """Returns the known name that the caller probably meant, or None.
 
     Names match if they are equal without punctuation and case. Names of four letters or more also
-    match with one letter added, missing, replaced or moved, and long names with two. Pass only
-    names that are not known.
+    match if one letter is added, missing, replaced or moved; long names match with two such
+    letters. Pass only unknown names.
     """
     bare = _bare(name)
     if len(bare) > _LONGEST:

@@ -58,7 +58,7 @@ class RulesChange(Record):
 
 @attrs.define(kw_only=True)
 class RulesSummary(Model):
-    """How many rules a change created, deleted or refused."""
+    """How many rules a change created, deleted or rejected."""
 
     created: int | None = None
     not_created: int | None = None
@@ -109,9 +109,9 @@ class EndedConnection(Model):
 class EndedConnections(Model):
     """The result of ending connections.
 
-    `ended_count` is the number of connections ended and `uuids` their UUIDs, if the answer has
-    them. `failed_kills` is the number of those that were not ended, and `results` has one entry per
-    connection if the service returns them.
+    `ended_count` is the number of ended connections and `uuids` has their UUIDs, if the response has them.
+    `failed_kills` is the number of connections that were not ended, and `results` has one entry per connection if the
+    service returns them.
     """
 
     ended_count: int | None = None
@@ -122,12 +122,12 @@ class EndedConnections(Model):
 
     @property
     def errors(self) -> tuple[Problem | ServiceError, ...]:
-        """The problems in the answer; the same as `partial_errors`."""
+        """The problems in the response; the same as `partial_errors`."""
         return self.partial_errors
 
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "EndedConnections":
-        """The answer comes with or without a result per connection."""
+        """Reads a response with or without a result per connection."""
         ended: EndedConnections = read(data, cls)
         if ended.ended_count is None:
             ended.ended_count = ended.successful_kills

@@ -1,4 +1,4 @@
-"""What arrived and could not be decoded."""
+"""Data that could not be decoded."""
 
 import base64
 import json
@@ -14,10 +14,10 @@ from socialapi.internal.records import FrozenRecord
 
 @attrs.frozen
 class Undecoded(FrozenRecord):
-    """Data of the service that this version could not decode. Nothing that arrives is dropped.
+    """Data of the service that this version could not decode.
 
-    `raw` is what arrived: the bytes of a line or body, or the decoded JSON of an item. `path` names
-    the field at fault, if known, and `reason` says what is wrong with it.
+    The client never drops data. `raw` is the bytes of a line or body, or the decoded JSON of an
+    item. `path` is the invalid field, if known, and `reason` describes the problem.
     """
 
     raw: Any = attrs.field(repr=False, hash=False)
@@ -26,7 +26,7 @@ class Undecoded(FrozenRecord):
 
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "Undecoded":
-        """`to_dict` gives bytes as `raw_base64`, because JSON has no form for them."""
+        """In `to_dict`, bytes are `raw_base64`, because JSON cannot represent them."""
         if not isinstance(data, dict) or "raw_base64" not in data:
             undecoded: Undecoded = read(data, cls)
             return undecoded
@@ -40,7 +40,7 @@ class Undecoded(FrozenRecord):
 
     @property
     def content(self) -> bytes:
-        """The data as bytes. An item of a page is serialised to JSON again."""
+        """The data as bytes. An item of a page is serialized to JSON again."""
         if isinstance(self.raw, bytes):
             return self.raw
         try:

@@ -1,11 +1,11 @@
-"""Validates requests by the rules declared on the models, and lists every broken one.
+"""Validates requests with the rules declared on the models, and lists every broken rule.
 
 A rule is `Annotated` metadata of a field: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
 annotated-types, or `Pattern`, `WholeText` and `IsId` of this module. The type is a rule too: a
 `Literal` is an enumeration, and a field without a default is required. Rules about several fields
-are the `alternatives` of a class, or in its static method `conditions(data, now)`, or in
-`Conditions` beside a TypedDict; the last two yield broken rules. The data are JSON-shaped (`dict`,
-`list`, `str`, …), so the same declarations validate what is sent and what was received.
+are the `alternatives` of a class, or in its static method `conditions(data, now)`, or in `Conditions` next to a
+TypedDict; the last two yield broken rules. The data is JSON-shaped (`dict`, `list`, `str`, …), so the same declarations
+validate requests and responses.
 """
 
 import collections
@@ -30,17 +30,17 @@ Report = list[BrokenRule]
 Path = str | tuple["Path", str | int]
 """The path of a value: a string, or a path and a further step. It is formatted only for a broken rule."""
 Now = Callable[[], datetime.datetime]
-"""Returns the time. Few rules ask for it."""
+"""Returns the current time, which few rules need."""
 Check = Callable[[Any, Path, Report, Now], None]
 Condition = Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
 """Yields the rules about several fields that a record breaks."""
 Test = Callable[[Any], object]
-"""Returns something true for a value that keeps a rule."""
+"""Returns a truthy value if the value keeps the rule."""
 
 
 @attrs.frozen
 class Conditions:
-    """Rules about several parameters of a TypedDict, which cannot have a method `conditions`."""
+    """Rules about several parameters of a TypedDict, because it cannot have a method `conditions`."""
 
     check: Condition
 
@@ -67,14 +67,14 @@ class Alternatives:
 
 @attrs.frozen
 class Tagged:
-    """Marks a union of classes that are told apart by a `Literal` in this field."""
+    """Marks a union of classes that a `Literal` in this field distinguishes."""
 
     field: str
 
 
 @attrs.frozen
 class Pattern:
-    """The whole text must match the expression. `says` explains it, for example `must be 64 hex digits`."""
+    """The complete string must match the expression. `says` explains it, for example `must be 64 hex digits`."""
 
     expression: str
     says: str
@@ -82,13 +82,13 @@ class Pattern:
 
 @attrs.frozen
 class IsId:
-    """The text is an id, which must not be empty. The client also accepts an integer."""
+    """The string is an id, which must not be empty. The client also accepts an integer."""
 
     accepts: ClassVar[Any] = str | int
 
 
 if TYPE_CHECKING:
-    # What callers may pass. The client shapes it before the rules are applied.
+    # The types that callers may pass. The client converts them before the rules apply.
     AnyId: TypeAlias = str | int
     ListOf: TypeAlias = Sequence[T] | T
     ObjectOf: TypeAlias = T | Mapping[str, Any]
@@ -115,7 +115,7 @@ def invalid(name: str, reason: str) -> InvalidInput:
 
 
 class Faults(list[InvalidInput]):
-    """Collects the broken rules of a call, whatever step finds them, so that it is refused once.
+    """Collects the broken rules of all steps of a call, so that one error lists them.
 
     with faults: …
     faults.refuse()
@@ -127,16 +127,16 @@ class Faults(list[InvalidInput]):
     def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> bool:
         if not isinstance(problem, InvalidInput):
             return False
-        self.append(problem.with_traceback(None))  # whose frames may hold secrets
+        self.append(problem.with_traceback(None))  # because its frames may hold secrets
         return True
 
     @property
     def names(self) -> set[str]:
-        """The arguments that are known to be wrong."""
+        """The arguments with known errors."""
         return {rule.path for problem in self for rule in problem.broken_rules}
 
     def refuse(self) -> None:
-        """Raises InvalidInput with everything that was found."""
+        """Raises InvalidInput with all collected errors."""
         broken: dict[BrokenRule, None] = {}
         for problem in self:
             broken |= dict.fromkeys(problem.broken_rules or [BrokenRule(path="", reason=problem.message)])
@@ -147,16 +147,14 @@ class Faults(list[InvalidInput]):
 
 
 def is_several(value: object) -> bool:
-    """Returns whether a value is a list of values: any iterable but texts, bytes, mappings and
-    objects of attrs classes.
-    """
+    """Returns whether a value is a list of values: any iterable except strings, bytes, mappings and attrs objects."""
     if isinstance(value, str | bytes | bytearray | memoryview | Mapping) or attrs.has(type(value)):
         return False
     return isinstance(value, Iterable)
 
 
 class Unshapeable:
-    """Replaces an argument that could not be shaped, and says why. Only the client creates it."""
+    """Replaces an argument that cannot be converted, and says why. Only the client creates it."""
 
     __slots__ = ("says",)
 
@@ -166,7 +164,7 @@ class Unshapeable:
 
 @attrs.frozen
 class WholeText:
-    """The text is decimal digits of an integer of at most `most`."""
+    """The string consists of the decimal digits of an integer of at most `most`."""
 
     most: int
 
@@ -174,8 +172,8 @@ class WholeText:
 def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str = "") -> Report:
     """Returns every rule of `declared` that `data` breaks, in the order of the data.
 
-    `declared` is an attrs class or any annotated type. `now` is the time that rules about the
-    future compare with. The result quotes no value.
+    `declared` is an attrs class or any annotated type. `now` is the reference time for rules about the future. The
+    result quotes no value.
     """
     report: Report = []
     if not _is_unfit(data, path, report):
@@ -202,8 +200,8 @@ _is_iso_8601: Final = re.compile(
 def parse_iso_8601(text: str) -> datetime.datetime | None:
     """Returns the aware time of an ISO 8601 string with an offset, or None if it is not one.
 
-    Python's parser reads more, and another version of it something else: a blank before the offset,
-    a point without a fraction, hyphens in the date and no colons in the time.
+    Python's parser accepts more forms, depending on its version: a blank before the offset, a point without a fraction,
+    hyphens in the date and no colons in the time.
     """
     if _is_iso_8601(text) is None:
         return None
@@ -224,10 +222,10 @@ def parse_timestamp(text: str) -> datetime.datetime | None:
 
 
 def moment_in_utc(value: datetime.datetime | str, subject: str = "") -> datetime.datetime:
-    """Returns a time that a caller gives, in whatever form Python reads, in UTC.
+    """Returns a caller's time in UTC, from any form that Python reads.
 
-    Raises InvalidInput, which begins with `subject`, for a text that is no time, for a time without
-    a zone, and for one whose year in UTC is not from 1 to 9999.
+    Raises InvalidInput, which begins with `subject`, for a string that is not a time, for a time
+    without a zone, and for a time whose year in UTC is not from 1 to 9999.
     """
     why = NO_TIME
     with contextlib.suppress(ValueError, OverflowError):
@@ -253,7 +251,7 @@ NO_TIME_ZONE: Final = "has no time zone, for example Z as in 2026-01-31T09:00:00
 
 @functools.cache
 def checker(declared: Any) -> Check:
-    """Returns the check of a type, compiled once: a batch has thousands of values of the same type."""
+    """Returns the check of a type, compiled once because a batch has thousands of values of the same type."""
     if typing.get_origin(declared) is typing.Annotated:
         return _annotated(*typing.get_args(declared))
     if attrs.has(typing.get_origin(declared) or declared):
@@ -265,7 +263,7 @@ def checker(declared: Any) -> Check:
         # Not `in` alone, because True equals 1. A tuple of types: a union would be created on every call.
         return _Scalar(says, lambda v: isinstance(v, (str, int)) and not isinstance(v, bool) and v in values)
     if origin in (typing.Union, types.UnionType):
-        # One member must pass. If none does, the rules of the first one are reported.
+        # One member must pass. Otherwise, the rules of the first one are reported.
         checks = tuple(checker(member) for member in tuple(a for a in arguments if a is not Unset))
 
         def check(value: Any, path: Path, report: Report, now: Now) -> None:
@@ -354,7 +352,7 @@ class _Scalar:
 
 
 class _Sized(_Scalar):
-    """A bound on how many characters a text has, or how many items an array."""
+    """A bound on the number of characters of a string, or of items of an array."""
 
     __slots__ = ()
 
@@ -366,7 +364,9 @@ class _Sized(_Scalar):
 
 
 class _Constrained:
-    """A type with constraints of a single value. Most have one: a batch checks a hundred thousand hashes."""
+    """A type with constraints of a single value. Most types have one constraint: a batch checks a hundred thousand
+    hashes.
+    """
 
     __slots__ = ("accepts", "constraints", "kind")
 
@@ -399,9 +399,9 @@ class _Constrained:
 
 
 def text_tests(declared: Any) -> tuple[Test, ...]:
-    """Returns what a text has to pass to keep the rules of a type, for whoever tests many at once.
+    """Returns the functions that check whether a string keeps the rules of a type, for callers with many strings.
 
-    Raises TypeError for a type of something else.
+    Raises TypeError for a type that is not a string type.
     """
     check = checker(declared)
     if isinstance(check, _Constrained) and check.kind is _SCALARS[str]:
@@ -482,8 +482,8 @@ def _constraint(rule: Any) -> Check:
 
 
 def _pattern(rule: Pattern) -> Check:
-    # The expressions are also those of JSON Schema, which knows no other form for any character. To
-    # Python this one says the same, and it skips a long text at once.
+    # JSON Schema uses the same expressions and has no other form for any character. In Python, this form is equivalent
+    # and skips a long string in one step.
     expression = rule.expression.replace(r"[\s\S]", "(?s:.)")
     return _Scalar(rule.says, re.compile(expression).fullmatch)
 
@@ -492,7 +492,7 @@ def _whole_text(rule: WholeText) -> Check:
     digits = len(str(rule.most))
 
     def accepts(value: str) -> bool:
-        # Long texts are not converted, because that takes quadratic time.
+        # Long strings are not converted, because that takes quadratic time.
         is_whole = value.isascii() and value.isdecimal() and len(value.lstrip("0")) <= digits
         return is_whole and int(value.lstrip("0") or "0") <= rule.most
 
@@ -603,13 +603,13 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
 
 def wire_name(field: "attrs.Attribute[Any]") -> str:
-    """Returns the name of a field on the wire: its own, or the one in its metadata."""
+    """Returns the JSON name of a field: its own name, or the name in its metadata."""
     name: str = field.metadata.get("name", field.name)
     return name
 
 
 def _text(path: Path) -> str:
-    """Returns the path as text, for example `[3].params.users[0].email[1]`."""
+    """Returns the path as a string, for example `[3].params.users[0].email[1]`."""
     if isinstance(path, str):
         return path
     before, step = _text(path[0]), path[1]

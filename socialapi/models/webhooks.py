@@ -22,7 +22,7 @@ WebhookUrl = Annotated[
 
 @attrs.define(kw_only=True)
 class WebhookDraft(Record):
-    """A webhook to register. The service sends a challenge to its URL at once."""
+    """A webhook to register. The service immediately sends a challenge to its URL."""
 
     url: WebhookUrl
 
@@ -59,7 +59,7 @@ class StreamLink(Model):
 
     @property
     def errors(self) -> tuple[Problem | ServiceError, ...]:
-        """The problems in the answer; the same as `partial_errors`."""
+        """The problems in the response; the same as `partial_errors`."""
         return self.partial_errors
 
 

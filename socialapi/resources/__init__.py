@@ -1,4 +1,4 @@
-"""The groups of methods of a client, for annotations: `client.posts` is `Posts`. A client makes them."""
+"""The groups of methods of a client, for annotations: `client.posts` is `Posts`. A client creates them."""
 
 from typing import TYPE_CHECKING
 

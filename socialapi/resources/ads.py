@@ -110,14 +110,12 @@ class AccountResource(Resource):
         return self._pages(routes.ACCOUNT_HISTORY, query=query, start=start)
 
     async def features(self, feature_keys: FeatureKey | Sequence[FeatureKey] = ()) -> tuple[str, ...]:
-        """Returns the features that the account has, or those of the given ones that it has
-        (`GET accounts/:account_id/features`).
-        """
+        """Returns the features of the account, or the given ones among them (`GET accounts/:account_id/features`)."""
         return await self._call(routes.FEATURES, query={"feature_keys": unless_empty(feature_keys)})
 
     @property
     def curated_categories(self) -> "CuratedCategories":
-        """Curated categories: groups of publishers beside which ads can run."""
+        """Curated categories: groups of publishers on whose content ads can run."""
         from socialapi.resources.line_items import CuratedCategories
 
         return CuratedCategories(self._session, self._options, **self._path)
@@ -240,9 +238,8 @@ class Ads(Resource):
         (`GET insights/keywords/search`).
 
         Without `end_time` the range ends now; it spans at most seven days. `location` is the
-        targeting value of one country. Posts with any of the `negative_keywords` do not count. Both
-        kinds of keywords together may number at most ten. Raises InvalidInput with every broken
-        rule before anything is sent.
+        targeting value of one country. Posts with any of the `negative_keywords` do not count. There may be at most ten
+        keywords of both kinds together. Raises InvalidInput with every broken rule before anything is sent.
         """
         from socialapi.routes import line_items
 

@@ -37,7 +37,7 @@ _SAYS: Final[Mapping[Any, str]] = {
 
 
 def right_arguments(declared: Any, given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
-    """Returns the keywords that the TypedDict declares and that have its types. Adds the others to the faults."""
+    """Returns the keywords that the TypedDict declares with their types. Reports all others as errors."""
     kinds, right = typing.get_type_hints(declared), dict[str, Any]()
     for name, value in given.items():
         with faults:
@@ -51,22 +51,22 @@ def right_arguments(declared: Any, given: Mapping[str, Any], faults: Faults) -> 
 
 
 def check_further(method: Callable[..., Any], further: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for an extra keyword whose name is nearly that of a declared parameter."""
+    """Raises InvalidInput for an extra keyword that is a misspelled parameter."""
     if not further:
         return
     parameters = inspect.signature(method).parameters.values()
     declared = tuple(each.name for each in parameters if each.kind in _NAMED)
-    misspelt = [(printable_name(name), meant) for name in further if (meant := near_name(name, declared)) is not None]
-    Faults(invalid(name, f"is not a parameter: did you mean {meant}?") for name, meant in misspelt).refuse()
+    misspelled = [(printable_name(name), meant) for name in further if (meant := near_name(name, declared)) is not None]
+    Faults(invalid(name, f"is not a parameter: did you mean {meant}?") for name, meant in misspelled).refuse()
 
 
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def check_argument(name: str, kind: Any, value: object) -> None:
-    """Raises InvalidInput for a value of another type. The message names the argument, not the value.
+    """Raises InvalidInput for a value of a wrong type.
 
-    A path must also be one that a file can have.
+    The message names the argument, not the value. A path must also be valid for a file.
     """
     members, takes_path = _accepted(kind)
     if value.__class__ not in members and not any(_is_of(value, member) for member in members):
@@ -136,9 +136,9 @@ _DEFAULTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def show_options(function: Any) -> None:
-    """Has `help()`, IPython and editors show the keywords that a method takes as a TypedDict.
+    """Makes `help()`, IPython and editors show the keywords that a method takes as a TypedDict.
 
-    They are worked out when somebody looks, because that takes longer than importing the method.
+    They are computed on access, which takes longer than importing the method.
     """
     for kind in function.__annotations__.values():
         if typing.get_origin(kind) is typing.Unpack:
@@ -150,7 +150,7 @@ def show_options(function: Any) -> None:
 
 
 class _OptionsSignature(inspect.Signature):
-    """A signature with the keywords of a TypedDict in the place of `**`."""
+    """A signature with the keywords of a TypedDict instead of `**`."""
 
     __slots__ = ("_declared", "_plain")
 
@@ -177,14 +177,14 @@ class _OptionsSignature(inspect.Signature):
         return inspect.Signature([*plain, *named]).parameters
 
     def replace(self, **changes: Any) -> inspect.Signature:  # type: ignore[override]
-        """Returns a signature with other parameters, such as that of a bound method."""
+        """Returns a signature with different parameters, for example for a bound method."""
         return inspect.Signature(list(self.parameters.values()), return_annotation=self.return_annotation).replace(
             **changes
         )
 
 
 class _OptionsText(str):
-    """A docstring with a sentence about each keyword, which are read from the source when the text is cleaned."""
+    """A docstring with a sentence about each keyword. They are read from the source when the docstring is cleaned."""
 
     __slots__ = ("declared",)
     declared: Any
@@ -207,7 +207,7 @@ def _defaults_of(declared: Any) -> Mapping[str, Any]:
 
 @functools.cache
 def _sentences(declared: Any) -> Mapping[str, str]:
-    """Returns the text below each key of a TypedDict and its bases, or nothing if the source is not available."""
+    """Returns the docstring below each key of a TypedDict and its bases, or nothing if the source is not available."""
     module = sys.modules[declared.__module__]
     try:
         tree = ast.parse(inspect.getsource(module))

@@ -50,36 +50,35 @@ from socialapi.wire.request import refuse
 
 
 class ReadingKeywords(TypedDict, total=False):
-    """How users are read from an input. All options are optional."""
+    """The options for reading users from an input. All are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
-    """Maps an identifier kind to the column or columns that hold it, where their names do not;
-    `region` maps the country of the row. An empty string turns a kind off.
+    """Maps an identifier kind to its column or columns, if they are not found by name; `region` maps the country of the
+    row. An empty string turns a kind off.
     """
     header: bool
     """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1:
     `{"email": 1}`.
     """
     header_line: int | None
-    """The line of a CSV or TSV file that names its columns. By default it is the first one, or one of
-    the first twenty, below a title or comments.
+    """The line of a CSV or TSV file that names its columns. By default, it is the first line, or one of the first
+    twenty, below a title or comments.
     """
     layout: str | os.PathLike[str] | None
-    """A file of `lint(…, write_layout=)`, by which the input is read: nothing of its form and columns is
-    guessed, and an input that has changed is refused before anything is sent. It takes the place of
-    `columns`, `header`, `header_line`, `default_region` and `phone_format`.
+    """A file from `lint(…, write_layout=)` that defines how to read the input. The job guesses nothing, and rejects a
+    changed input before it sends anything. It replaces `columns`, `header`, `header_line`, `default_region` and
+    `phone_format`.
     """
     default_region: str | None
-    """Two-letter country of phone numbers without a country code, for example `US`. A column `country`
-    says it for each row.
+    """Two-letter country of phone numbers without a country code, for example `US`. A column `country` sets it for each
+    row.
     """
     phone_format: PhoneFormat
-    """How digits without a plus sign are read. `auto` (the default): as a number of the region or with
-    a country code, by what is valid. `international`: with a country code. `national`: as a number
-    of the region.
+    """How to read digits without a plus sign. `auto` (the default): as a valid number of the region or with a country
+    code. `international`: with a country code. `national`: as a number of the region.
     """
     require_hashed: bool
-    """If True, takes SHA-256 digests and `partner_user_id` only: no raw value is hashed, kept or sent."""
+    """If True, accepts only SHA-256 digests and `partner_user_id`, and hashes, stores and sends no raw value."""
 
 
 class RowKeywords(OutcomeKeywords, ReadingKeywords, total=False):
@@ -99,13 +98,13 @@ class RowKeywords(OutcomeKeywords, ReadingKeywords, total=False):
     """File for the rejected rows, with row, field and reason."""
     max_reject_share: float | None
     """The largest share of the rows read that may be rejected, by the SDK or the service; no limit
-    by default. It is checked once 10,000 rows are read and at the end, and by a sync before
-    anything is sent. Beyond it no new requests start, and the job raises BulkError.
+    by default. It is checked after 10,000 rows and at the end, and by a sync before it sends anything. Above it, no new
+    requests start, and the job raises BulkError.
     """
     dry_run: bool
     """Read and validate everything, send nothing, and forecast requests, bytes and time in the report."""
     on_progress: OnProgress | None
-    """Called with a `Progress` after each slice that was read and each request that was completed."""
+    """Called with a `Progress` after each slice of the input and each completed request."""
     progress: bool
     """If True, shows the progress on standard error: a bar on a terminal or in a notebook, otherwise
     a line now and then.
@@ -118,16 +117,15 @@ class UploadKeywords(RowKeywords, total=False):
     operation: OperationType | Literal["update", "delete"]
     """`Update` (the default) adds the users, `Delete` removes them. A row may override it."""
     journal: str | os.PathLike[str] | Journal | None
-    """A file that makes the job resumable, also after a kill: repeat the call with the same
-    journal. It is created if missing. A job with another input or other settings is refused. An
-    object with the methods of `Journal` is accepted too.
+    """A file that makes the job resumable, even after a kill: repeat the call with the same journal. The job creates it
+    if it is missing. A job with a different input or settings is rejected. It can also be an object with the methods of
+    `Journal`.
     """
     allow_empty: bool
     """If True (the default), an input without rows gives an empty report; if False, InvalidInput."""
     flush_after_seconds: float | None
-    """For an async iterable: how long a row waits for the other rows of a full request, 5 seconds by
-    default. None is as long as it takes, which is the default with a journal; a number cannot be
-    combined with one.
+    """For an async iterable: how long a row waits for a full request, 5 seconds by default. With None, the default with
+    a journal, rows always wait for full requests. A journal excludes a number.
     """
 
 
@@ -145,7 +143,7 @@ class SyncKeywords(RowKeywords, total=False):
     """When additions take effect: an aware datetime or an ISO 8601 string. Default: now."""
     max_removal_share: float
     """The largest share of the identifiers in the snapshot that may be removed, 0.1 by default.
-    Beyond it nothing is sent, and the sync raises BulkError.
+    Above it, the sync sends nothing and raises BulkError.
     """
 
 
@@ -153,7 +151,7 @@ class LintKeywords(ReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
     write_layout: str | os.PathLike[str] | None
-    """File for what was understood of the input: its format, and what each column is read as."""
+    """File for the layout of the input: its format, and the kind of each column."""
     sample: int | None
     """Read at most this many rows, from the start."""
     progress: bool
@@ -161,7 +159,7 @@ class LintKeywords(ReadingKeywords, total=False):
 
 
 def right_options(declared: Any, options: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
-    """Returns the options that are declared, of the right type and, for a region, like one."""
+    """Returns the declared options with the right type. A region must look like a country code."""
     right = right_arguments(declared, options, faults)
     region = right.pop("default_region", None)
     with faults:
@@ -171,7 +169,7 @@ def right_options(declared: Any, options: Mapping[str, Any], faults: Faults) -> 
 
 
 def check_region(region: object) -> None:
-    """Raises InvalidInput, which does not show the value, for a region that is not like a country code."""
+    """Raises InvalidInput, which does not show the value, for a region that does not look like a country code."""
     check_argument("default_region", str | None, region)
     if isinstance(region, str) and not _LIKE_A_REGION.fullmatch(region):
         raise invalid("default_region", "must be the two letters of a country in ISO 3166, for example US")
@@ -244,7 +242,7 @@ async def send_operations(
             identifiers, rules = prepare_user(
                 user, destination.kinds, default_region, phone_format, require_hashed=require_hashed
             )
-            if identifiers:  # otherwise `rules` says why there are none
+            if identifiers:  # otherwise, `rules` has the reason
                 prepared.append(identifiers)
             path = f"[{index}].params.users[{position}]"
             broken += [attrs.evolve(rule, path=f"{path}.{rule.path}" if rule.path else path) for rule in rules]
@@ -268,7 +266,7 @@ async def send_operations(
 
 
 class _KnownToSync(SyncKeywords, total=False):
-    """All options of a sync, and those for which the sync raises errors of its own."""
+    """All options of a sync, and the options for which the sync has its own errors."""
 
     snapshot: str | os.PathLike[str]
     journal: object
@@ -288,15 +286,15 @@ class UploadResource(Resource):
         phone_format: PhoneFormat = "auto",
         require_hashed: bool = False,
     ) -> UploadCounts:
-        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole
-        (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`, or
-        `POST batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`).
+        """Sends up to 2,500 operations in one request, which succeeds or fails completely (`POST
+        accounts/:account_id/custom_audiences/:custom_audience_id/users`, or `POST
+        batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`).
 
-        Identifiers may be raw or hashed; raw ones are normalised and hashed here. A do-not-reach
-        list takes e-mail addresses and phone numbers only, and no `effective_at`. Returns the
-        counts of all operations together, both equal to the number of users sent; a request with
-        other counts is sent again. Raises InvalidInput with every broken rule before anything is
-        sent, and ApiError with `operation_errors` if the service refuses single operations.
+        Identifiers may be raw or hashed; raw ones are normalized and hashed here. A do-not-reach list accepts only
+        e-mail addresses and phone numbers, and no `effective_at`. Returns the counts of all operations, both equal to
+        the number of users sent. If the service returns different counts, sends the request again. Raises InvalidInput
+        with every broken rule before it sends anything, and ApiError with `operation_errors` if the service rejects
+        single operations.
         """
         return await send_operations(
             self._session,
@@ -309,11 +307,11 @@ class UploadResource(Resource):
         )
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
-        """Reads what `upload` would read and reports what to expect of it. Sends nothing.
+        """Reads the input as `upload` would, and reports what to expect.
 
-        The report says which columns hold identifiers, how many values are usable, how many rows
-        would be rejected or are duplicates, which values are hashed or wrongly hashed, and whether
-        few of them are likely to match. It contains no values, and memory use stays flat. Raises
+        Sends nothing. The report lists the columns with identifiers, and counts usable values,
+        rejected rows, duplicates, and correctly or wrongly hashed values. It also estimates the
+        risk of few matches. It contains no values, and memory use stays constant. Raises
         InvalidInput as `upload` does.
         """
         from socialapi.bulk.linting.linter import lint_records
@@ -324,7 +322,7 @@ class UploadResource(Resource):
         right |= {"now": self._session.now(), "network": self._session.network}
         with shown(right, records) as shown_options:
             if faults:
-                with faults:  # what is wrong with the other options
+                with faults:  # the errors of the other options
                     await lint_records((), **shown_options | {"layout": None, "write_layout": None})
                 faults.refuse()
             return await lint_records(records, **shown_options)
@@ -352,15 +350,13 @@ class CustomAudience(UploadResource):
         `records` is the path of a file (CSV, TSV, JSON Lines, a JSON array or Parquet, optionally
         compressed), a pattern or a list of paths, an open binary file, a table (pandas, Polars,
         pyarrow, DuckDB), or an iterable or async iterable of `AudienceUser`, `Operation`, mappings
-        or rows with names, such as those of databases. Identifiers are normalised and hashed,
-        batched into requests of at most 2,500 operations and 5,000,000 bytes, and sent as fast as
-        the rate limit allows. Rows of an async iterable that trickle are sent after
-        `flush_after_seconds`. Failed requests are repeated. Rows that the service refuses are
-        separated from the others of their batch.
+        or rows with names, such as those of databases. Identifiers are normalized and hashed,
+        batched into requests of at most 2,500 operations and 5,000,000 bytes, and sent as fast as the rate limit
+        allows. Rows of a slow async iterable are sent after `flush_after_seconds`. Failed requests are retried. If the
+        service rejects single rows, the other rows of their batch are sent again.
 
-        Raises InvalidInput for options or input that cannot be used at all. Raises BulkError, with
-        the report so far, if the service refuses the whole job, if it cannot be reached for
-        `Config.max_elapsed_seconds`, or if reading the input fails.
+        Raises InvalidInput for unusable options or input. Raises BulkError, with the report so far, if the service
+        rejects the job, if it cannot be reached for `Config.max_elapsed_seconds`, or if reading the input fails.
         """
         records = with_hidden_addresses(records)
         return await run_upload(
@@ -374,15 +370,14 @@ class CustomAudience(UploadResource):
         (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`).
 
         `desired` is what `upload` accepts, except for operations: every row belongs to the
-        audience. `snapshot` is the file of this audience, created by the first sync. It holds a
-        digest of each identifier and nothing else. Rows with an identifier that is not in the
-        snapshot are added, whole; then the identifiers that are in no row are removed. The snapshot
-        records what the service accepted, so that the next sync after a crash is correct. Returns a
-        report of additions and removals.
+        audience. `snapshot` is the file of this audience, created by the first sync. It contains only a digest of each
+        identifier. A row with an identifier that is not in the snapshot is added with all its identifiers. Then
+        identifiers that are in no row are removed. The snapshot records the accepted changes, so the next sync after a
+        crash is correct. Returns a report of additions and removals.
 
-        Raises the same errors as `upload`, ConfigurationError for a snapshot of another audience,
-        and BulkError before anything is sent if reading the input fails or more than
-        `max_removal_share` of the identifiers would be removed.
+        Raises the same errors as `upload`, and ConfigurationError for a snapshot of a different audience. Raises
+        BulkError before it sends anything if reading the input fails, or if the removals exceed `max_removal_share` of
+        the identifiers.
         """
         from socialapi.bulk.sync.job import sync
         from socialapi.bulk.sync.reading import SyncOptions
@@ -398,8 +393,7 @@ class CustomAudience(UploadResource):
         """Returns the campaigns and line items that target the audience
         (`GET accounts/:account_id/custom_audiences/:custom_audience_id/targeted`).
 
-        `with_active=False` also lists line items that cannot be served; they are left out by
-        default. `start` is a stored `Pager.position`.
+        `with_active=False` also lists line items that cannot be served. `start` is a stored `Pager.position`.
         """
         query = {"with_active": with_active}
         return self._pages(routes.TARGETED, query=query, start=start)
@@ -425,9 +419,9 @@ class DoNotReachListResource(UploadResource):
         (`POST batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`). Returns a report
         that accounts for every row.
 
-        Works like `CustomAudience.upload`, with e-mail addresses and phone numbers only and without
-        `effective_at`. `expires_at` is always sent: 13 months after the start of the job by
-        default, or after the first row that follows a flush (`flush_after_seconds`).
+        Works like `CustomAudience.upload`, but accepts only e-mail addresses and phone numbers, and no `effective_at`.
+        `expires_at` is always sent: 13 months after the start of the job by default, or after the first row that
+        follows a flush (`flush_after_seconds`).
         """
         records = with_hidden_addresses(records)
         return await run_upload(self._session, self._options, self._destination, records, UploadKeywords, options)

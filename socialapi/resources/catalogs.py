@@ -28,8 +28,8 @@ class ProductSets(Resource):
     async def get(self, product_set_id: str | int) -> ProductSet:
         """Returns one product set (`GET product_catalogs/:product_catalog_id/product_sets/:product_set_id`).
 
-        `processing_status` says whether the products of a FILTERED set have been determined. `wait`
-        returns when they have.
+        `processing_status` says whether the service has found the products of a FILTERED set. `wait` returns when it
+        has.
         """
         return await self._call(routes.PRODUCT_SET, product_set_id=product_set_id)
 
@@ -40,12 +40,11 @@ class ProductSets(Resource):
         timeout_seconds: float = 600.0,
         on_progress: Callable[[ProductSet], None] | None = None,
     ) -> ProductSet:
-        """Waits until the products of a FILTERED set have been determined. Returns the set, whose
-        `processing_status` is DONE or FAILED then.
+        """Waits until the service has found the products of a FILTERED set.
 
-        Reads the set again after 1 s, 2 s, 4 s and so on, up to 15 s. Calls `on_progress` with the set
-        after each time that it is not ready. A MANUAL set is returned at once. Raises NotReady after
-        `timeout_seconds`.
+        Returns the set, with the `processing_status` DONE or FAILED. Reads the set again after 1 s,
+        2 s, 4 s and so on, up to 15 s. Calls `on_progress` with the set whenever it is not ready.
+        Returns a MANUAL set immediately. Raises NotReady after `timeout_seconds`.
         """
         faults = Faults()
         with faults:
@@ -80,8 +79,7 @@ class ProductSets(Resource):
 
             await sets.create("Cheap", "FILTERED", filters=[ProductFilter("price", "LESS_THAN", "20 USD")])
 
-        Returns the set. Raises InvalidInput if the keys or filters are missing. Not repeated if its
-        outcome is unknown.
+        Returns the set. Raises InvalidInput if the keys or filters are missing. Not retried if its outcome is unknown.
         """
         body = without_none(name=name, type=type, description=description, filters=filters, product_keys=product_keys)
         return await self._call(routes.PRODUCT_SET_CREATE, body=body)

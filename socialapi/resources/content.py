@@ -1,7 +1,7 @@
 """Articles, news, community notes and powerstream rules.
 
-The documentation gives few details of these endpoints. Documented parameters are typed. Other
-keywords are sent as given, unless their name is nearly a documented one. Results keep every field.
+The documentation gives few details of these endpoints. Documented parameters are typed. Other keywords are sent as
+given, unless they are misspelled names. Results keep every field.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class Articles(Resource):
     ) -> Article:
         """Creates a draft from a title, a rich-text content state and optional cover media (`POST /2/articles/draft`).
 
-        Returns the article. Raises InvalidInput for arguments of another type.
+        Returns the article. Raises InvalidInput for arguments of a wrong type.
         """
         faults = Faults()
         with faults:
@@ -80,7 +80,7 @@ class News(Resource):
 
 
 def _checked(method: Callable[..., Any], further: Mapping[str, Any], fields: object) -> tuple[Faults, dict[str, Any]]:
-    """Returns what is wrong with the parameters of a call about news, and the parameters."""
+    """Returns the errors in the parameters of a news call, and the parameters."""
     faults, parameters = Faults(), {**further}
     with faults:
         check_further(method, further)
@@ -95,7 +95,7 @@ class Notes(Resource):
     async def evaluate(self, *, post_id: str | int | None = None, note_text: str | None = None, **fields: Any) -> Note:
         """Returns the evaluation of a draft note about a post (`POST /2/evaluate_note`).
 
-        The fields are published and not documented. Others are sent as given.
+        The service publishes these fields but does not document them. Others are sent as given.
         """
         check_further(self.evaluate, fields)
         body = {**fields, **without_none(post_id=post_id, note_text=note_text)}
@@ -111,8 +111,8 @@ class Notes(Resource):
     ) -> Note:
         """Submits a note about a post and returns it (`POST /2/notes`).
 
-        The fields are published and not documented. Others are sent as given. Not repeated if its
-        outcome is unknown.
+        The service publishes these fields but does not document them. Others are sent as given. Not
+        retried if its outcome is unknown.
         """
         check_further(self.submit, fields)
         body = {**fields, **without_none(post_id=post_id, info=info, test_mode=test_mode)}

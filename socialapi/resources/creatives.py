@@ -31,7 +31,7 @@ class AccountMediaResource(Resource):
     """The account media of an account."""
 
     def list(self, *, start: str | None = None, **query: Unpack[AccountMediaFilter]) -> Pager[AccountMedia]:
-        """Returns the account media, all or those selected by ids or types (`GET accounts/:account_id/account_media`).
+        """Returns all account media, or the media with these ids or types (`GET accounts/:account_id/account_media`).
 
         `start` is a stored `Pager.position`.
         """
@@ -54,10 +54,10 @@ class MediaLibrary(Resource):
     """The media library of an account."""
 
     def list(self, *, start: str | None = None, **query: Unpack[MediaLibraryQuery]) -> Pager[LibraryMedia]:
-        """Returns the media, all or those of a type, or those with a term in one of their texts
-        (`GET accounts/:account_id/media_library`).
+        """Returns all media, media of a type, or media that contain a search term (`GET
+        accounts/:account_id/media_library`).
 
-        The term is looked for in name, title, file name and description. `start` is a stored
+        The search covers name, title, file name and description. `start` is a stored
         `Pager.position`.
         """
         return self._pages(routes.MEDIA_LIBRARY, query=query, start=start)
@@ -102,7 +102,7 @@ class Cards(Resource):
     """The cards of an account, composed of components."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CardsQuery]) -> Pager[Card]:
-        """Returns the cards made by `create` (`GET accounts/:account_id/cards`).
+        """Returns the cards that `create` makes (`GET accounts/:account_id/cards`).
 
         `include_legacy_cards` adds cards of older kinds. `start` is a stored `Pager.position`.
         """
@@ -123,10 +123,9 @@ class Cards(Resource):
 
             await cards.create("Boots", components=[CardMedia("3_17"), Details("All boots", Website("https://…"))])
 
-        A carousel whose slides lead to different places is made of `slides`, each with its own
-        components. A card has one component with media (`CardMedia`, `SwipeableMedia`) and one with
-        a destination (`Details` for a website, `Button` for an app). Returns the card. Raises
-        InvalidInput with every broken rule. Not retried if its outcome is unknown.
+        A carousel with different destinations has `slides`, each with its own components. A card has one component with
+        media (`CardMedia`, `SwipeableMedia`) and one with a destination (`Details` for a website, `Button` for an app).
+        Returns the card. Raises InvalidInput with every broken rule. Not retried if its outcome is unknown.
         """
         body = without_none(name=name, components=components, slides=slides)
         return await self._call(routes.CARD_CREATE, body=body)
@@ -139,7 +138,7 @@ class Cards(Resource):
         components: Components | Unset = UNSET,
         slides: Sequence[Components] | Unset = UNSET,
     ) -> Card:
-        """Replaces the given parts of a card, each as a whole (`PUT accounts/:account_id/cards/:card_id`).
+        """Replaces the given parts of a card completely (`PUT accounts/:account_id/cards/:card_id`).
         Returns the new record.
         """
         body = {"name": name, "components": components, "slides": slides}
@@ -158,8 +157,8 @@ class PollCards(Resource):
     """The poll cards of an account. They cannot be changed after creation."""
 
     def list(self, *, start: str | None = None, **query: Unpack[PollCardsFilter]) -> Pager[PollCard]:
-        """Returns the poll cards, all or those with the given ids or names that begin with `q`
-        (`GET accounts/:account_id/cards/poll`).
+        """Returns all poll cards, or those with the given ids or with names that begin with `q` (`GET
+        accounts/:account_id/cards/poll`).
 
         `start` is a stored `Pager.position`.
         """
@@ -187,8 +186,8 @@ class VideoConversationCards(Resource):
     def list(
         self, *, start: str | None = None, **query: Unpack[VideoConversationCardsFilter]
     ) -> Pager[VideoConversationCard]:
-        """Returns the cards, all or those with the given ids or names that begin with `q`
-        (`GET accounts/:account_id/cards/video_conversation`).
+        """Returns all cards, or those with the given ids or with names that begin with `q` (`GET
+        accounts/:account_id/cards/video_conversation`).
 
         `start` is a stored `Pager.position`.
         """
@@ -204,8 +203,7 @@ class VideoConversationCards(Resource):
         """Creates a card with a title, a second call to action, or both
         (`POST accounts/:account_id/cards/video_conversation`).
 
-        Every call to action but the first needs its text. Returns the card. Not repeated if its
-        outcome is unknown.
+        Every call to action except the first needs its text. Returns the card. Not retried if its outcome is unknown.
         """
         return await self._call(routes.VIDEO_CONVERSATION_CARD_CREATE, body=card)
 
@@ -220,12 +218,11 @@ class AdvertiserPosts(Resource):
     """Posts that belong to an ad account."""
 
     async def create(self, **post: Unpack[AdvertiserPostFields]) -> AdvertiserPost:
-        """Creates a post in the name of an advertiser, by default one shown only as an ad
-        (`POST accounts/:account_id/tweet`).
+        """Creates a post for an advertiser, by default an ad-only post (`POST accounts/:account_id/tweet`).
 
         `as_user_id` is a user who has granted the caller access to the account. The post has a
-        text, media, or both: up to four images, one GIF, or one video. Returns the post. Not
-        repeated if its outcome is unknown.
+        text, media, or both: up to four images, one GIF, or one video. Returns the post. Not retried if its outcome is
+        unknown.
         """
         return await self._call(routes.ADVERTISER_POST_CREATE, body=post)
 

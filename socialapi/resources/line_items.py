@@ -42,19 +42,17 @@ class LineItems(Resource):
     ) -> LineItem:
         """Changes a line item and returns its new record (`PUT accounts/:account_id/line_items/:line_item_id`).
 
-        No endpoint reads a line item: a call without changes returns its record. Changes are
-        keywords, or a `LineItemChanges`; None clears a value. A bid is ignored with the strategy
-        AUTO.
+        No endpoint reads a line item: a call without changes returns its record. Pass changes as keywords, or as a
+        `LineItemChanges`; None clears a value. With the strategy AUTO, the service ignores a bid.
 
-        Raises InvalidInput with every broken rule. Rules about the fields that are sent are always
-        checked. Rules about stored values (objective, placements, bid) are checked if `current` is
-        given, which must be the record of this line item. Rules about the campaign are checked if
-        `budget_optimization` is given, CAMPAIGN or LINE_ITEM. Otherwise they are left to the
-        service.
+        Raises InvalidInput with every broken rule. The client always checks rules about the sent fields. It checks
+        rules about stored values (objective, placements, bid) if you pass the record of this line item as `current`. It
+        checks rules about the campaign if you pass `budget_optimization`, CAMPAIGN or LINE_ITEM. The service checks all
+        other rules.
         """
         check_argument("changes", Mapping | None, changes)
         body: LineItemChanges = {**(changes or {}), **further}
-        # A rule about several values is not applied where one of them is wrong by itself.
+        # A rule about several values does not apply if one of them is invalid by itself.
         given: object = current
         if given is not None and not (isinstance(given, LineItem) and given.id == str(line_item_id)):
             raise InvalidInput(f"current must be the LineItem with the id {line_item_id}, as the service answered it")
@@ -77,14 +75,14 @@ class LineItems(Resource):
         """Deletes a line item for good (`DELETE accounts/:account_id/line_items/:line_item_id`). Returns
         its record, with `deleted` true.
 
-        Its promoted posts are not deleted, but appear only in reads with `with_deleted` afterwards.
+        Its promoted posts are not deleted, but then appear only in reads with `with_deleted`.
         Raises NotFound if it was deleted before. Not retried if its outcome is unknown.
         """
         return await self._call(routes.LINE_ITEM_DELETE, line_item_id=line_item_id)
 
 
 class CuratedCategories(Resource):
-    """Curated categories: groups of publishers beside which ads can run."""
+    """Curated categories: groups of publishers on whose content ads can run."""
 
     def list(
         self,
@@ -93,8 +91,8 @@ class CuratedCategories(Resource):
         count: int | None = None,
         start: str | None = None,
     ) -> Pager[CuratedCategory]:
-        """Returns the curated categories, all or those available in one of `country_codes`
-        (`GET accounts/:account_id/curated_categories`).
+        """Returns all curated categories, or those available in one of `country_codes` (`GET
+        accounts/:account_id/curated_categories`).
 
         Every page has the `total_count`. `count` is the page size (1 to 1,000), and `start` is a
         stored `Pager.position`. The documentation describes no request parameter other than
@@ -112,7 +110,7 @@ class CuratedCategories(Resource):
 
 
 class LineItemCuratedCategories(Resource):
-    """The pairs of a line item and a curated category beside which it runs."""
+    """The pairs of a line item and a curated category on which it runs."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CollectionQuery]) -> Pager[LineItemCuratedCategory]:
         """Returns all pairs of the account (`GET accounts/:account_id/line_item_curated_categories`).

@@ -1,4 +1,4 @@
-"""Sign-in by OAuth 1.0a and OAuth 2.0, and app-only tokens."""
+"""Sign-in with OAuth 1.0a and OAuth 2.0, and app-only tokens."""
 
 import base64
 import hashlib
@@ -37,7 +37,7 @@ from socialapi.wire.request import check, refuse_unfit
 
 MIN_RANDOM_BYTES: Final = 32
 MAX_RANDOM_BYTES: Final = 96
-"""With these, the verifier has the 43 to 128 characters that RFC 7636, section 4.1 requires."""
+"""These bounds give a verifier of 43 to 128 characters, as RFC 7636, section 4.1 requires."""
 
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
@@ -45,7 +45,7 @@ _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 def code_verifier(random: bytes) -> str:
     """Returns a PKCE code verifier made of 32 to 96 random bytes (RFC 7636, section 4.1).
 
-    It is kept secret until the code is exchanged. Raises InvalidInput for another number of bytes.
+    Keep it secret until the code is exchanged. Raises InvalidInput for any other number of bytes.
     """
     if not MIN_RANDOM_BYTES <= len(random) <= MAX_RANDOM_BYTES:
         raise InvalidInput(f"a code verifier is made of {MIN_RANDOM_BYTES} to {MAX_RANDOM_BYTES} random bytes")
@@ -63,9 +63,7 @@ def code_challenge(verifier: str) -> str:
 
 
 def new_state(random: bytes) -> str:
-    """Returns a `state` value, which ties the redirect to the sign-in that was started here (RFC
-    6749, section 10.12).
-    """
+    """Returns a `state` value, which links the redirect to the sign-in (RFC 6749, section 10.12)."""
     return _base64url(random)
 
 
@@ -88,23 +86,22 @@ DOCUMENTED_SCOPES: Final = ("tweet.read", "tweet.write", "users.read")
 class OAuth(Resource):
     """The token endpoints.
 
-    Calls fetch the tokens they need by themselves. These methods manage tokens and sign users in:
-    by OAuth 1.0a with `request_token`, `authorize_url` and `access_token`, by OAuth 2.0 with
-    `authorization_url` and `exchange_code`.
+    Calls fetch the tokens they need by themselves. These methods manage tokens and sign users in: `request_token`,
+    `authorize_url` and `access_token` for OAuth 1.0a, `authorization_url` and `exchange_code` for OAuth 2.0.
     """
 
     async def app_only_token(self) -> AppOnlyToken:
         """Returns the app's bearer token, from the cache or the service (`POST /oauth2/token`).
 
-        Raises Forbidden with code 99 if it was requested too often; for the next minute it is
-        raised again without a request.
+        Raises Forbidden with code 99 if it was requested too often. For the next minute, raises it again without a
+        request.
         """
         token = await self._session.authenticators.app().token(self._options)
         return AppOnlyToken(access_token=token, token_type="bearer")  # noqa: S106  # a kind, no secret
 
     async def invalidate_app_only_token(self) -> InvalidatedToken:
-        """Invalidates the app's token, here and at the service (`POST /oauth2/invalidate_token`). The next
-        call fetches another one.
+        """Invalidates the app's token, here and at the service (`POST /oauth2/invalidate_token`). The next call fetches
+        a new one.
 
         Returns the token that was invalidated. Not retried if its outcome is unknown: a second
         request could invalidate the token's replacement.
@@ -118,8 +115,8 @@ class OAuth(Resource):
                 authenticator=app.requester,
             )
         finally:
-            # Also if the token was dead already or the outcome is unknown: if it is still valid,
-            # the service returns it again.
+            # Even if the token was already invalid or the outcome is unknown: if it is still valid, the service returns
+            # it again.
             await app.forget(token)
 
     # OAuth 1.0a in three steps
@@ -154,7 +151,7 @@ class OAuth(Resource):
     ) -> str:
         """Returns the URL of the page on which the user allows access (`GET /oauth/authorize`).
 
-        This is the second step, and the one required for desktop apps. `force_login` asks for the
+        This is the second step. Desktop apps must use this page. `force_login` asks for the
         password even if the user is signed in; `screen_name` prefills the user name. Sends nothing.
         """
         return self._sign_in_url(routes.AUTHORIZE, request_token, force_login, screen_name)
@@ -174,8 +171,8 @@ class OAuth(Resource):
         return self._sign_in_url(routes.AUTHENTICATE, request_token, force_login, screen_name)
 
     async def access_token(self, token: RequestToken | str, verifier: str) -> AccessToken:
-        """Returns the user's token and secret (`POST /oauth/access_token`): the third step. Not repeated if
-        its outcome is unknown.
+        """Returns the user's token and secret (`POST /oauth/access_token`): the third step. Not retried if its outcome
+        is unknown.
 
         `token` is the result of `request_token`, or the `oauth_token` in the callback. `verifier`
         comes with the callback, or is the PIN. If another process started the sign-in, pass its
@@ -228,7 +225,7 @@ class OAuth(Resource):
         scopes: Sequence[str] = DOCUMENTED_SCOPES,
         state: str | None = None,
     ) -> OAuth2SignIn:
-        """Starts a sign-in by OAuth 2.0 with PKCE (`GET /2/oauth2/authorize`).
+        """Starts a sign-in with OAuth 2.0 and PKCE (`GET /2/oauth2/authorize`).
 
         Returns the URL of the page to open and the values to keep. `redirect_uri` must be
         registered for the app. `state` is random unless given; the page sends it back. Sends
@@ -254,9 +251,9 @@ class OAuth(Resource):
     ) -> OAuth2Token:
         """Returns the user's tokens for the code that the page sent back (`POST /2/oauth2/token`).
 
-        `expires_in` is in seconds. Use the code only if the `state` beside it is the one of the
-        sign-in. Not retried if its outcome is unknown, because a code can be used once. Raises
-        Unauthorized if it was used, has expired, or belongs to another sign-in.
+        `expires_in` is in seconds. Use the code only if its `state` matches the sign-in. Not retried if its outcome is
+        unknown, because a code can be used only once. Raises Unauthorized if it was used, has expired, or belongs to a
+        different sign-in.
         """
         code, code_verifier, client_secret = hidden(code), hidden(code_verifier), hidden(client_secret)
         body = OAuth2TokenRequest(

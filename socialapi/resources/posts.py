@@ -24,11 +24,10 @@ class Posts(Resource):
     """Reading and creating posts."""
 
     async def lookup(self, ids: str | int | Iterable[str | int], *, fields: Fields | None = None) -> Page[Post]:
-        """Returns posts by id, in the order of the ids and without repetitions (`GET /2/tweets`).
+        """Returns posts by id, in the order of the ids and without duplicates (`GET /2/tweets`).
 
-        Ids that do not exist are in `errors`. More than 100 ids are split into several requests,
-        whose answers are merged. Raises InvalidInput if no id is given, and ApiError with the
-        problems if none of the posts is available.
+        Ids that do not exist are in `errors`. Splits more than 100 ids into several requests and merges the responses.
+        Raises InvalidInput if no id is given, and ApiError with the problems if none of the posts is available.
         """
         wanted = list(dict.fromkeys(id_list("ids", ids)))
         selected = selected_by(fields)
@@ -73,9 +72,9 @@ class Posts(Resource):
         """Returns a user's posts, newest first (`GET /2/users/:id/tweets`).
 
         `max_results` (5 to 100) is the page size. `pagination_token` starts at the page of that
-        token, and `start` after the item of a stored `Pager.position`. Posts are those from
-        `start_time` until before `end_time`, with ids after `since_id` and before `until_id`,
-        without what `exclude` names (replies, retweets).
+        token, and `start` after the item of a stored `Pager.position`. Posts are from `start_time` until before
+        `end_time`, with ids after `since_id` and before `until_id`, and without the types in `exclude` (replies,
+        retweets).
         """
         faults, known_id = Faults(), ""
         with faults:
@@ -98,13 +97,12 @@ class Posts(Resource):
         return self._pages(routes.USER_POSTS, query=query, start=start, faults=faults, id=known_id or "0")
 
     async def create(self, draft: PostDraft | Mapping[str, Any] | str) -> Post:
-        """Creates a post in the name of the user and returns it with its id (`POST /2/tweets`).
+        """Creates a post as the user and returns it with its id (`POST /2/tweets`).
 
-        `draft` is a `PostDraft`, a mapping with its fields, or the text. Raises InvalidInput for a
-        text of more than 25,000 characters, and for a key of a mapping that is nearly a known field;
-        other unknown fields are sent as given. Raises Forbidden if the user may not reply (the author
-        of the other post must have mentioned or quoted them) or may not edit (own posts of the last
-        hour, premium authors only). Not retried if its outcome is unknown.
+        `draft` is a `PostDraft`, a mapping with its fields, or the text. Raises InvalidInput for a text of more than
+        25,000 characters, and for a misspelled key of a mapping; sends other unknown fields as given. Raises Forbidden
+        if the user may not reply (the author of the other post must have mentioned or quoted them) or may not edit (own
+        posts of the last hour, premium authors only). Not retried if its outcome is unknown.
         """
         check_argument("draft", PostDraft | Mapping | str, draft)
         body = {"text": draft} if isinstance(draft, str) else draft

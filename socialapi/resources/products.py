@@ -52,32 +52,30 @@ def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
         product_id = shape.get("id") if isinstance(shape, Mapping) else None
         if isinstance(product_id, str):
             if product_id in seen:
-                reason = "stands in this request more than once, which makes the service ignore all of them"
+                reason = "occurs more than once in this request, so the service would ignore all of them"
                 yield BrokenRule(path=f"products[{index}] ({product_id}).id", reason=reason)
             seen.add(product_id)
 
 
 class ProductReadingKeywords(TypedDict, total=False):
-    """How products are read from an input. All options are optional."""
+    """The options for reading products from an input. All are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
-    """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field
-    they hold; an empty name ignores a field.
+    """Maps fields to columns or keys (`{"price": "Preis"}`) that are not found by name; an empty name ignores a field.
     """
     constants: Mapping[str, str | int] | None
-    """Values of fields for products that have none of their own (`{"condition": "new"}`). `currency`
-    is that of prices without one.
+    """Values of fields for products without one (`{"condition": "new"}`). `currency` is the currency of prices without
+    one.
     """
     header: bool
     """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1: `{"id": 1}`."""
     header_line: int | None
-    """The line of a CSV or TSV file that names its columns. By default it is the first one, or one of
-    the first twenty, below a title or comments.
+    """The line of a CSV or TSV file that names its columns. By default, it is the first line, or one of the first
+    twenty, below a title or comments.
     """
     layout: str | os.PathLike[str] | None
-    """A file of `lint(…, write_layout=)`, by which the input is read: nothing of its form and columns is
-    guessed, and an input that has changed is refused before anything is sent. It takes the place of
-    `columns`, `header` and `header_line`.
+    """A file from `lint(…, write_layout=)` that defines how to read the input. The load guesses nothing, and rejects a
+    changed input before it sends anything. It replaces `columns`, `header` and `header_line`.
     """
 
 
@@ -87,43 +85,43 @@ class UpsertKeywords(OutcomeKeywords, ProductReadingKeywords, total=False):
     concurrency: int | Literal["auto"]
     """Requests of up to 25 products in flight at once, 8 by default."""
     journal: str | os.PathLike[str] | Journal | None
-    """A file that makes the load resumable, also after a kill: repeat the call with the same
-    journal. It is created if missing. A load of another input, catalog or digest file is refused.
-    An object with the methods of `Journal` is accepted too.
+    """A file that makes the load resumable, even after a kill: repeat the call with the same journal. The load creates
+    it if it is missing. A load with a different input, catalog or digest file is rejected. It can also be an object
+    with the methods of `Journal`.
     """
     rejects: str | os.PathLike[str] | None
-    """File for the rejected products, with row, field, reason and the whole row, to be corrected and loaded again."""
+    """File for the rejected products, with row, field, reason and the complete row. You can correct it and load it."""
     dry_run: bool
     """Read and validate everything, send nothing, and forecast requests and bytes in the report."""
     on_progress: OnProgress | None
-    """Called with a `Progress` after each slice that was read and each request that was completed."""
+    """Called with a `Progress` after each slice of the input and each completed request."""
     progress: bool
     """If True, shows the progress on standard error: a bar on a terminal or in a notebook, otherwise
     a line now and then.
     """
     digests: str | os.PathLike[str] | None
-    """File that remembers what was loaded: products that have not changed are skipped. It is created if missing."""
+    """File that records the loaded products, so that the next load skips unchanged ones. Created if missing."""
     delete_vanished: bool
-    """Delete the products of earlier loads that are not in this input, once all of it was loaded.
-    Needs `digests`. If a row could not be read, nothing is deleted and the load raises BulkError,
-    because it is not known which products have vanished.
+    """Delete the products of earlier loads that are not in this input, after the complete input is loaded. Needs
+    `digests`. If a row is unreadable, the load deletes nothing and raises BulkError, because it does not know which
+    products have vanished.
     """
     max_vanished_share: float
-    """The largest share of the products that may be deleted as vanished, 0.1 by default. Beyond it
-    nothing is deleted, and the load raises BulkError.
+    """The largest share of the products that may be deleted as vanished, 0.1 by default. Above it, the load deletes
+    nothing and raises BulkError.
     """
     max_reject_share: float | None
     """The largest share of the products read that may be rejected, by the SDK or the service; no
-    limit by default. It is checked once 10,000 are read and at the end, and with `delete_vanished`
-    before anything is sent. Beyond it no new requests start, and the load raises BulkError.
+    limit by default. It is checked after 10,000 products and at the end, and with `delete_vanished` before the load
+    sends anything. Above it, no new requests start, and the load raises BulkError.
     """
     allow_empty: bool
     """If True (the default), an input without products gives an empty report; if False,
-    InvalidInput. With `delete_vanished` such an input is always refused.
+    InvalidInput. `delete_vanished` always rejects such an input.
     """
     flush_after_seconds: float | None
-    """For an async iterable: how long a product waits for the others of a full request, 5 seconds by
-    default. None is as long as it takes, which is the default with a journal.
+    """For an async iterable: how long a product waits for a full request, 5 seconds by default. With None, the default
+    with a journal, products always wait for full requests.
     """
 
 
@@ -131,7 +129,7 @@ class ProductLintKeywords(ProductReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
     write_layout: str | os.PathLike[str] | None
-    """File for what was understood of the input: its format, and what each column is read as."""
+    """File for the layout of the input: its format, and the field of each column."""
     sample: int | None
     """Read at most this many rows, from the start."""
     progress: bool
@@ -144,8 +142,8 @@ class Products(Resource):
     def list(self, *, start: str | None = None, **query: Unpack[ProductsQuery]) -> Pager[StoredProduct]:
         """Returns the products (`GET product_catalogs/:product_catalog_id/products`).
 
-        Of an item group only the product submitted first is returned, unless `item_group_key`
-        selects the group. `start` is a stored `Pager.position`.
+        Returns only the first submitted product of an item group, unless `item_group_key` selects the group. `start` is
+        a stored `Pager.position`.
         """
         return self._pages(routes.PRODUCTS, query=query, start=start)
 
@@ -156,9 +154,8 @@ class Products(Resource):
         (`PUT product_catalogs/:product_catalog_id/products`).
 
         Returns one result per product: its `status`, and the service's errors and warnings. Raises
-        InvalidInput with every broken rule, by product and field, before anything is sent. A
-        repeated id is refused too, because the service would ignore all its products. Use `upsert`
-        for more products.
+        InvalidInput with every broken rule, by product and field, before anything is sent. It also rejects a repeated
+        id, because the service would ignore all products with it. Use `upsert` for more products.
         """
         shapes = shaped(tuple[Product, ...], tuple(as_iterable(products)))
         check_products(shapes, now=self._session.now())
@@ -167,22 +164,20 @@ class Products(Resource):
 
     async def upsert(self, products: Records, **options: Unpack[UpsertKeywords]) -> UpsertReport:
         """Loads any number of products as a job (`PUT product_catalogs/:product_catalog_id/products`).
-        Returns a report that accounts for every one.
+        Returns a report that accounts for every product.
 
         `products` is a path, a pattern, a list of these or an open binary file (CSV, TSV, JSON
         Lines, a JSON array, RSS or Atom, each optionally compressed with gzip or Zstandard;
         Parquet), a table (any object with `__arrow_c_stream__`, such as a DataFrame), or an
-        iterable or async iterable of `Product`, mappings or rows with names. Names and values are
-        understood as merchants write them (`g:price`, `in_stock`, `9,99 EUR`). They are sent 25 at
-        a time, in several requests at once, or after `flush_after_seconds` if they trickle.
-        Products with the same id are never in one request and keep their order, and so do the
-        variants of an item group. Products without an answer, and no others, are sent again. With
-        `digests`, products that have not changed since the last load are skipped. With `journal`,
-        products that an earlier run of the same load confirmed are counted and not sent again.
+        iterable or async iterable of `Product`, mappings or rows with names. The load reads names and values as
+        merchants write them (`g:price`, `in_stock`, `9,99 EUR`). It sends 25 products in a request, and several
+        requests at once. From a slow source, it sends products after `flush_after_seconds`. Products with the same id
+        are never in one request and keep their order, and so do the variants of an item group. It resends only products
+        without a response. With `digests`, it skips products that have not changed since the last load. With `journal`,
+        it counts the products that an earlier run of the same load confirmed, and does not send them again.
 
-        Raises InvalidInput for options or input that cannot be used at all. Raises BulkError, with
-        the report so far, if the service refuses the whole job, if it cannot be reached for
-        `Config.max_elapsed_seconds`, or if reading the input fails.
+        Raises InvalidInput for unusable options or input. Raises BulkError, with the report so far, if the service
+        rejects the load, if it cannot be reached for `Config.max_elapsed_seconds`, or if reading the input fails.
         """
         products, faults = with_hidden_addresses(products), Faults()
         with shown(right_arguments(UpsertKeywords, options, faults), products) as shown_options:
@@ -193,11 +188,11 @@ class Products(Resource):
             return await job.run()
 
     async def lint(self, products: Records, **options: Unpack[ProductLintKeywords]) -> LintReport:
-        """Reads the products and returns what a load of them has to expect. Nothing is sent.
+        """Reads the products and reports what a load would do.
 
-        The report counts, for each field, values that are missing, understood in another notation
-        and refused, with the reasons, and names the columns that are ignored. Raises InvalidInput
-        for options or input that cannot be used at all.
+        Sends nothing. The report counts the missing, converted and rejected values of each field,
+        with the reasons, and lists the ignored columns. Raises InvalidInput for unusable options or
+        input.
         """
         from socialapi.bulk.linting.product_linter import lint_products
 
@@ -205,7 +200,7 @@ class Products(Resource):
         right = right_arguments(ProductLintKeywords, options, faults)
         with shown(right, products) as shown_options:
             if faults:
-                with faults:  # what is wrong with the other options
+                with faults:  # the errors of the other options
                     await lint_products((), **shown_options | {"layout": None, "write_layout": None})
                 faults.refuse()
             return await lint_products(

@@ -24,17 +24,17 @@ T = TypeVar("T")
 
 
 def flatten(given: Iterable[Any]) -> tuple[Any, ...]:
-    """Returns arguments that were given one by one, or as iterables, as one tuple."""
+    """Returns arguments, which may be single values or iterables, as one tuple."""
     return tuple(item for each in given for item in as_iterable(each))
 
 
 def as_iterable(given: Any) -> Iterable[Any]:
-    """Returns an iterable of the values given: the argument itself, or a tuple with it."""
+    """Returns an iterable of the given values: the argument itself, or a tuple with it."""
     return cast("Iterable[Any]", given) if is_several(given) else (given,)
 
 
 def unless_empty(given: Any) -> Any:
-    """Returns the argument, iterables as a tuple, and None for an empty one, so that it is not sent."""
+    """Returns the argument, or a tuple for an iterable. Returns None, which is not sent, if it is empty."""
     return tuple(given) or None if is_several(given) else given
 
 
@@ -55,7 +55,7 @@ class Resource:
         self._path = {name: path_id(name, value) for name, value in path.items()}
 
     def __init_subclass__(cls) -> None:
-        """Has Python name this package in its warning of a coroutine that was never awaited."""
+        """Makes Python name this package in its warning about a coroutine that was never awaited."""
         super().__init_subclass__()
         for function in vars(cls).values():
             if inspect.iscoroutinefunction(function):
@@ -77,10 +77,10 @@ class Resource:
         faults: Faults | None = None,
         **path: str | int,
     ) -> Coroutine[Any, Any, R]:
-        """Returns the call of a route, which returns its decoded result. `path` has the path
-        parameters that are not shared, and `faults` what is known to be wrong with other arguments.
+        """Returns the call of a route, which returns its decoded result.
 
-        Every failure is raised as a SocialApiError.
+        `path` has the path parameters that are not shared, and `faults` the known errors of other
+        arguments. Raises every failure as a SocialApiError.
         """
         target = Target(route, self._path | path if path else self._path)
         if faults:
@@ -119,7 +119,7 @@ class Resource:
         return pager
 
     def _refuse(self, faults: Faults, target: Target[Any], query: Mapping[str, Any] | None, body: Any = None) -> None:
-        """Raises InvalidInput with the faults, and all others of the request."""
+        """Raises InvalidInput with these errors and all other errors of the request."""
         wrong = faults.names
         query, body = (
             {name: value for name, value in given.items() if name not in wrong} if isinstance(given, Mapping) else given

@@ -15,7 +15,7 @@ from socialapi.models.events import (
     Streamed,
     Subscription,
     current_event_type,
-    refuse_misspelt_event_type,
+    refuse_misspelled_event_type,
 )
 from socialapi.models.pages import Page
 from socialapi.models.queries import Fields, selected_by
@@ -44,11 +44,11 @@ from socialapi.wire.request import check, id_list
 MAX_AT_ONCE: Final = 100
 """How many rules are added or deleted in one request."""
 MAX_ROUNDS: Final = 5
-"""How often the rules are read and changed again, in case another process changes them too."""
+"""How often `ensure_rules` reads and changes the rules again if another process changes them too."""
 
 _OF_RULES: Final = (DuplicateRules, InvalidRules, NoncompliantRules, RuleCap)
 _MAY_PASS: Final = (DuplicateRules, RuleCap)
-"""Reasons to refuse a rule that may pass once others are deleted, or that mean it exists."""
+"""Rejections that may be resolved by deleting other rules, or that mean that the rule exists."""
 
 T = TypeVar("T")
 Key = tuple[str, str]
@@ -56,7 +56,7 @@ Refusals = list[Problem | ServiceError]
 
 
 def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
-    """Returns the rules by value and tag, without repetitions. Raises InvalidInput for anything that is no rule."""
+    """Returns the rules by value and tag, without duplicates. Raises InvalidInput for anything that is not a rule."""
     given = [wanted] if isinstance(wanted, str | RuleDraft | Mapping) else wanted
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise InvalidInput("wanted must be rules, as texts or RuleDraft")
@@ -82,13 +82,12 @@ class WantedRules:
     have a different value, because the service may reformat what it stores.
     """
     _added: set[Key] = attrs.field(init=False, factory=set)
-    """The drafts that were added. One of them that is missing later is stored with another tag."""
+    """The drafts that were added. If one is missing later, the service has stored it with a different tag."""
 
     async def ensure(self) -> tuple[StreamRule, ...]:
         """Returns all rules in their final state.
 
-        Raises ApiError for rules that are refused, and DecodeError if others are to be deleted and
-        a rule cannot be decoded.
+        Raises ApiError for rejected rules. Raises DecodeError if rules must be deleted and one cannot be decoded.
         """
         refused: Refusals = []
         for rounds_left in reversed(range(MAX_ROUNDS)):
@@ -109,7 +108,7 @@ class WantedRules:
         raise _error(refused)
 
     async def _change(self, missing: Sequence[RuleDraft], others: Sequence[StreamRule]) -> Refusals:
-        """Adds, then deletes. Returns the refusals that deleting may not have resolved."""
+        """Adds rules, then deletes rules. Returns the rejections that deleting may not have resolved."""
         refused = await self._add(missing)
         self._added.update([] if refused else map(_key, missing))
         if not all(isinstance(each, _MAY_PASS) for each in refused):
@@ -131,7 +130,7 @@ class WantedRules:
         ]
 
     def _tagged_otherwise(self, rules: Sequence[StreamRule], missing: Sequence[RuleDraft]) -> str | None:
-        """Returns a hint about the first rule that is there with another tag than the wanted one."""
+        """Returns a hint about the first rule that exists with a different tag."""
         for draft in missing:
             known = self._duplicates.get(_key(draft))
             for rule in rules:
@@ -184,7 +183,7 @@ def _key(rule: StreamRule | RuleDraft) -> Key:
 
 
 def _is_same(draft: RuleDraft, refusal: DuplicateRules, sent: Sequence[RuleDraft]) -> bool:
-    """Returns whether a refusal is about this one of the drafts that were sent."""
+    """Returns whether a rejection concerns this draft."""
     return len(sent) == 1 or (refusal.value is not None and _tidy(refusal.value) == _tidy(draft.value))
 
 
@@ -226,7 +225,7 @@ class _Streaming(Resource):
         event_id_paths: str | Sequence[str] | None,
         faults: Faults,
     ) -> Stream[T]:
-        """Returns a stream. Raises InvalidInput with what is wrong with its options and the other faults."""
+        """Returns a stream. Raises InvalidInput with all errors of its options, and the other errors."""
         for name, kind in _LINK_OPTIONS.items():
             with faults:
                 check_argument(name, kind, getattr(options, name))
@@ -254,8 +253,7 @@ class FilteredStream(_Streaming):
         """Links the stream to a webhook, which then receives the matching posts with these fields
         (`POST /2/tweets/search/webhooks/:webhook_id`).
 
-        Returns whether the link is `provisioned`, and the problems beside it. Not repeated if its
-        outcome is unknown.
+        Returns whether the link is `provisioned`, and any problems. Not retried if its outcome is unknown.
         """
         return await self._call(routes.STREAM_LINK, query=selected_by(fields), webhook_id=webhook_id)
 
@@ -277,12 +275,11 @@ class FilteredStream(_Streaming):
 
         `on_gap` is called with each period in which nothing could arrive; it may be async and is
         awaited. `on_slow` is called if posts are processed more slowly than they arrive.
-        `backfill_minutes` (1 to 5) makes every connection start that far back; repeated posts are
-        dropped. `give_up_after_seconds` ends the stream after that time without a connection; by
-        default it reconnects forever. `event_id_paths` are dotted paths of the id that identifies a
-        post, instead of `data.id`; if given, repeated posts are dropped without a backfill too.
-        Other parameters are sent as given. Raises InvalidInput for one whose name is nearly that of
-        a known parameter. `Stream` lists the errors of iteration.
+        `backfill_minutes` (1 to 5) makes every connection start that far in the past; repeated posts are dropped.
+        `give_up_after_seconds` ends the stream after that time without a connection; by default it reconnects forever.
+        `event_id_paths` are dotted paths of the id that identifies a post, instead of `data.id`; if given, repeated
+        posts are dropped without a backfill too. Other parameters are sent as given. Raises InvalidInput for a
+        misspelled parameter. `Stream` lists the errors of iteration.
         """
         query, faults = {"backfill_minutes": backfill_minutes, **further}, Faults()
         with faults:
@@ -306,10 +303,9 @@ class FilteredStream(_Streaming):
         """Adds rules of up to 2,048 characters, given one by one or as iterables
         (`POST /2/tweets/search/stream/rules`).
 
-        `dry_run` only tests them. The returned page holds the rules added, its `errors` the
-        problems of the others (duplicate, invalid, noncompliant or over the cap), and
-        `meta["summary"]` counts both. Raises InvalidInput for a rule that is empty or too long, and
-        ApiError with the problems if no rule was added.
+        `dry_run` only tests them. The returned page contains the added rules. Its `errors` has the problems of the
+        other rules (duplicate, invalid, noncompliant or over the cap), and `meta["summary"]` counts both. Raises
+        InvalidInput for a rule that is empty or too long, and ApiError with the problems if no rule was added.
         """
         drafts = [{"value": rule} if isinstance(rule, str) else rule for rule in flatten(rules)]
         return await self._change({"add": drafts}, dry_run=dry_run)
@@ -342,15 +338,14 @@ class FilteredStream(_Streaming):
         (`GET /2/tweets/search/stream/rules`, `POST /2/tweets/search/stream/rules`).
 
         Call it at every start: existing rules stay as they are. Rules are compared by value and
-        tag; no tag equals an empty one. A rule that the service calls a duplicate is there, even if
-        it is stored with another text, but not under another tag: then the error names the rule and
-        its tag. `remove_others` deletes all other rules, after the missing
-        ones were added, or before if they are in the way: with the same value under another tag, or
-        at the cap.
+        tag; no tag equals an empty one. A rule that the service calls a duplicate exists, even if its stored text
+        differs. If it exists with a different tag, the error names the rule and its tag. `remove_others` deletes all
+        other rules after the additions. It deletes a rule before them if the value exists with a different tag, or if
+        the app is at its cap.
 
-        Raises InvalidInput for a rule that is empty or too long before anything is sent, ApiError
-        with the `problems` of refused rules, and DecodeError before anything is changed if others
-        are to be deleted and a rule cannot be decoded.
+        Raises InvalidInput for a rule that is empty or too long before it sends anything, and ApiError with the
+        `problems` of rejected rules. If rules must be deleted and one cannot be decoded, raises DecodeError before it
+        changes anything.
         """
         faults, drafts = Faults(), dict[Key, RuleDraft]()
         with faults:
@@ -405,19 +400,18 @@ class Activity(_Streaming):
     ) -> Subscription:
         """Subscribes to events of a type and returns the subscription (`POST /2/activity/subscriptions`).
 
-        The events are those of the user with `user_id`, which is required, optionally only those
-        with `keyword`; `direction` says which messages are meant (sent, received or both). A user's
-        OAuth 2.0 token needs the scope of the event, for example `dm.read`. An alias of an event
-        type (`profile.update.picture`) is replaced by the published name. So is a deprecated
-        name, with a DeprecationWarning that names the new one. Raises InvalidInput for a name that
-        is nearly a known type; other unknown names are sent as given.
+        The events concern the user with `user_id`, which is required. `keyword` restricts them, and `direction` selects
+        messages (sent, received or both). A user's OAuth 2.0 token needs the scope of the event, for example `dm.read`.
+        An alias of an event type (`profile.update.picture`) is replaced by the published name. So is a deprecated name,
+        with a DeprecationWarning that names the new one. Raises InvalidInput for a misspelled type; sends other unknown
+        names as given.
         """
         faults, known_type = Faults(), event_type
         with faults:
             check_further(self.subscribe, further)
         with faults:
             check_argument("event_type", str, event_type)
-            refuse_misspelt_event_type(event_type)
+            refuse_misspelled_event_type(event_type)
             known_type = current_event_type(event_type)
         chosen = without_none(user_id=user_id, keyword=keyword, direction=direction)
         body = {**further, "event_type": known_type, "filter": chosen}
@@ -435,17 +429,17 @@ class Connections(Resource):
     async def end(self, *uuids: str | Iterable[str]) -> EndedConnections:
         """Ends the connections with these UUIDs, given one by one or as iterables (`DELETE /2/connections`).
 
-        Returns what was ended; connections that are not active are in `errors`. Raises InvalidInput
+        Returns the ended connections; connections that are not active are in `errors`. Raises InvalidInput
         if no UUID is given.
         """
         return await self._call(routes.CONNECTIONS_END, body={"uuids": flatten(uuids)})
 
     async def end_endpoint(self, endpoint_id: str) -> EndedConnections:
-        """Ends the connections of one streaming endpoint (`DELETE /2/connections/:endpoint_id`). Returns
-        what was ended.
+        """Ends the connections of one streaming endpoint (`DELETE /2/connections/:endpoint_id`). Returns the ended
+        connections.
         """
         return await self._call(routes.CONNECTIONS_END_ENDPOINT, endpoint_id=endpoint_id)
 
     async def end_all(self) -> EndedConnections:
-        """Ends all active connections of the app (`DELETE /2/connections/all`). Returns what was ended."""
+        """Ends all active connections of the app (`DELETE /2/connections/all`). Returns the ended connections."""
         return await self._call(routes.CONNECTIONS_END_ALL)

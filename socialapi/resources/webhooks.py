@@ -25,30 +25,29 @@ from socialapi.session.pager import Pager
 from socialapi.wire.request import check
 
 _MAY_EXIST: Final = frozenset({"DuplicateUrlFailed", "WebhookLimitExceeded"})
-"""Reasons for a refusal that can mean that another process has registered the address meanwhile."""
+"""Reasons for a rejection that can mean that another process has just registered the URL."""
 
 
 class Webhooks(Resource):
     """The app's webhook configurations. To receive events, see `socialapi.webhooks`."""
 
     async def create(self, url: str) -> WebhookConfig:
-        """Registers an address for events, which the service challenges at once (`POST /2/webhooks`).
+        """Registers a URL for events, which the service challenges immediately (`POST /2/webhooks`).
 
         Returns the webhook. Raises WebhookRejected with its `reason` if the challenge fails, the
-        address is already registered or the app has no webhook left. Raises WebhookUrlRejected,
-        which is an InvalidInput too, for an address that is not https or has a port, whether found
-        here or by the service.
+        URL is already registered or the app has no webhook left. Raises WebhookUrlRejected, which
+        is also an InvalidInput, for a URL that is not https or has a port, even if only the service
+        rejects it.
         """
         self._check_url(url)
         return await self._call(routes.WEBHOOK_CREATE, body={"url": url})
 
     async def ensure(self, url: str) -> WebhookConfig:
-        """Returns a valid webhook for an address (`GET /2/webhooks`, `POST /2/webhooks`,
-        `PUT /2/webhooks/:webhook_id`).
+        """Returns a valid webhook for a URL (`GET /2/webhooks`, `POST /2/webhooks`, `PUT /2/webhooks/:webhook_id`).
 
-        An existing one is used, after a new challenge if it is invalid; otherwise one is created.
-        Call it at every start, once the address is served, because the service sends a challenge.
-        Several processes may call it at once. Schemes and hosts are compared in lower case.
+        Uses an existing webhook, after a new challenge if it is invalid, or creates one. Call it at
+        every start, once the server accepts requests, because the service sends a challenge.
+        Several processes may call it concurrently. Schemes and hosts are compared in lower case.
 
         Raises the same errors as `create`, and WebhookRejected for a webhook that stays invalid.
         """
@@ -58,7 +57,7 @@ class Webhooks(Resource):
         return known if known.valid else await self._validated(known)
 
     def _check_url(self, url: Any) -> None:
-        """Raises WebhookUrlRejected for a value that cannot be the address of a webhook."""
+        """Raises WebhookUrlRejected for a value that cannot be the URL of a webhook."""
         try:
             check(WebhookDraft, {"url": url}, now=self._session.now())
         except InvalidInput as refused:
@@ -87,16 +86,16 @@ class Webhooks(Resource):
         return found
 
     async def _find(self, url: str) -> WebhookConfig | None:
-        """Returns the webhook with this address, preferably a valid one; None if there is none."""
+        """Returns the webhook with this URL, preferably a valid one; None if there is none."""
         found = [each async for each in self.list() if each.url is not None and _is_same(each.url, url)]
         return next((each for each in found if each.valid), found[0] if found else None)
 
     async def _validated(self, webhook: WebhookConfig) -> WebhookConfig:
-        """Returns the webhook after a new challenge. Raises WebhookRejected unless it is valid then."""
+        """Returns the webhook after a new challenge. Raises WebhookRejected if it is still invalid."""
         is_valid = await self._passes_challenge(webhook.id)
         if is_valid is not False:
             webhook = next((each for each in await self.list().collect() if each.id == webhook.id), None) or webhook
-        # The answer to the challenge decides; if it says nothing, the list does.
+        # The response to the PUT decides; without a result in it, the list decides.
         if webhook.valid if is_valid is None else is_valid:
             return attrs.evolve(webhook, valid=True)
         refusal = WebhookRejected(200, summary=f"webhook {webhook.id} stays invalid: it did not pass the challenge")
@@ -104,7 +103,7 @@ class Webhooks(Resource):
         raise refusal
 
     async def _passes_challenge(self, webhook_id: str) -> bool | None:
-        """Returns whether the webhook passes a new challenge; None if the answer does not say."""
+        """Returns whether the webhook passes a new challenge; None if the response does not say."""
         try:
             return (await self.validate(webhook_id)).valid
         except DecodeError as problem:
@@ -115,15 +114,13 @@ class Webhooks(Resource):
     def list(
         self, *, webhook_config_fields: WebhookConfigField | str | Sequence[WebhookConfigField | str] = ()
     ) -> Pager[WebhookConfig]:
-        """Returns the app's webhooks, valid or not, with all of their fields or those that are named
-        (`GET /2/webhooks`).
-        """
+        """Returns the app's webhooks, valid or not, with all or the named fields (`GET /2/webhooks`)."""
         names = names_of("webhook_config_fields", webhook_config_fields, get_args(WebhookConfigField))
         return self._pages(routes.WEBHOOKS, query={"webhook_config.fields": unless_empty(names)})
 
     async def validate(self, webhook_id: str | int) -> WebhookValidity:
-        """Has the service send a new challenge, which makes the webhook valid again if it passes
-        (`PUT /2/webhooks/:webhook_id`).
+        """Makes the service send a new challenge. If it passes, the webhook becomes valid again (`PUT
+        /2/webhooks/:webhook_id`).
 
         Returns the result. Raises WebhookRejected with the reason CrcValidationFailed
         or WebhookIdInvalid.
@@ -144,11 +141,11 @@ class Webhooks(Resource):
         to_date: datetime.datetime | str | None = None,
         **parameters: Any,
     ) -> Replay:
-        """Has past events delivered again (`POST /2/webhooks/replay`). Returns the job that was started.
+        """Starts a new delivery of past events (`POST /2/webhooks/replay`).
 
-        The parameters are published and not documented. A datetime is sent as `YYYYMMDDHHMM` in
-        UTC, without its seconds; others are sent as given. Raises InvalidInput for a time without a
-        time zone.
+        Returns the started job. The service publishes the parameters but does not document them. A
+        datetime is sent as `YYYYMMDDHHMM` in UTC, without its seconds; other values are sent as
+        given. Raises InvalidInput for a time without a time zone.
         """
         check_further(self.replay, parameters)
         named = without_none(webhook_id=webhook_id, from_date=_minute(from_date), to_date=_minute(to_date))
@@ -157,14 +154,14 @@ class Webhooks(Resource):
 
 
 def _minute(date: Any) -> Any:
-    """Returns a time as the service takes it; anything but an aware datetime unchanged."""
+    """Returns a time in the service's format, and anything but an aware datetime unchanged."""
     if not isinstance(date, datetime.datetime) or date.utcoffset() is None:
         return date
     return date.astimezone(datetime.UTC).strftime("%Y%m%d%H%M")
 
 
 def _normal(url: Any) -> Any:
-    """Returns the address with scheme and host in lower case; non-strings unchanged."""
+    """Returns the URL with scheme and host in lower case; non-strings unchanged."""
     if not isinstance(url, str):
         return url
     scheme, separator, rest = url.partition("://")
@@ -173,7 +170,7 @@ def _normal(url: Any) -> Any:
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Returns whether two addresses are equal. An empty path equals /."""
+    """Returns whether two URLs are equal. An empty path equals /."""
     return _with_path(_normal(one)) == _with_path(_normal(other))
 
 

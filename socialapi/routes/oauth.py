@@ -19,7 +19,7 @@ from socialapi.models.oauth import (
 from socialapi.routes.route import OAUTH, Route
 
 APP_ONLY_TOKEN: Final = Route(
-    # Repeatable: the service returns the same token until it is invalidated.
+    # Safe to retry: the service returns the same token until it is invalidated.
     "POST",
     OAUTH,
     "/oauth2/token",

@@ -1,4 +1,4 @@
-"""Routes and API families: declarations of everything that is known about an endpoint."""
+"""Routes and API families, which declare all known facts about an endpoint."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Generic, Literal, TypeVar
@@ -25,7 +25,7 @@ class RateLimit(Exported):
     window_seconds: float
     per: tuple[str, ...] = ()
     is_configured: bool = False
-    """Whether the values are those of `Config.rate_limits`, which the service does not raise."""
+    """Whether the values come from `Config.rate_limits`, which the service does not raise."""
 
     def configured(self, overrides: Mapping[str, tuple[int, float]]) -> "RateLimit":
         """Returns the limit with the values of `Config.rate_limits`, if it is named there."""
@@ -35,7 +35,7 @@ class RateLimit(Exported):
         return attrs.evolve(self, requests=requests, window_seconds=window_seconds, is_configured=True)
 
     def corrected(self, reported: int) -> int:
-        """Returns the requests that a window allows after the service has reported so many."""
+        """Returns the requests that a window allows, after the service has reported a limit."""
         return min(reported, self.requests) if self.is_configured else reported
 
 
@@ -68,7 +68,7 @@ APP_CREDENTIALS: Final[tuple[CredentialKind, ...]] = ("AppOnly", "Bearer")
 USER_CREDENTIALS: Final[tuple[CredentialKind, ...]] = ("OAuth1", "OAuth2User")
 
 PLATFORM: Final = Family("platform", "base_url", ("AppOnly", "Bearer", "OAuth2User", "OAuth1"), "pagination_token")
-# Acting in a user's name requires the user's own credential.
+# Acting as a user requires the user's own credential.
 PLATFORM_USER: Final = Family("platform_user", "base_url", USER_CREDENTIALS, "pagination_token")
 # Webhooks and stream links belong to the app.
 PLATFORM_APP: Final = Family("platform_app", "base_url", APP_CREDENTIALS, "pagination_token")
@@ -131,7 +131,7 @@ class Route(Generic[R]):
         return self.label or self.path
 
     is_paged: bool = attrs.field(init=False)
-    """Whether the answer is a page of a collection."""
+    """Whether the response is a page of a collection."""
 
     @is_paged.default
     def _is_paged(self) -> bool:
@@ -165,7 +165,7 @@ class Route(Generic[R]):
 
 
 COUNTED_BY: Final = ("account_id",)
-"""The path parameters by whose values an undocumented limit is counted."""
+"""The path parameters whose values separate undocumented limits."""
 
 
 # Not frozen, because each field of a frozen class costs a call when an instance is made.

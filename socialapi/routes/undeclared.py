@@ -1,4 +1,4 @@
-"""Routes for paths that a caller writes out, with what is documented about them."""
+"""Routes for paths that a caller defines, with documented facts about them."""
 
 import functools
 import re
@@ -38,7 +38,7 @@ _NOT_FOR_SERVICES: Final = frozenset({"CONNECT", "TRACE"})
 _PATH: Final = re.compile(r"(/([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)+")
 
 _UNFIT: Final = re.compile(r"\.\.?|[\s\S]*[\x00-\x1f\x7f][\s\S]*")
-"""Segments that proxies resolve or refuse even when encoded."""
+"""Segments that proxies resolve or reject even when encoded."""
 
 
 def ad_hoc_target(
@@ -103,7 +103,7 @@ def documented_limit(method: str, family: Family, path: str) -> tuple[RateLimit 
 
 @functools.cache
 def _limited() -> tuple[Route[Any], ...]:
-    """Returns the routes with a limit of their own, all of which are about audiences."""
+    """Returns the routes with separate limits, all of which concern audiences."""
     from socialapi.routes import audiences
 
     return tuple(

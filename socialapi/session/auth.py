@@ -32,24 +32,24 @@ from socialapi.wire.retry import Attempt
 
 INVALID_TOKEN_CODE: Final = 89
 _DEAD_TOKEN: Final = frozenset({str(INVALID_TOKEN_CODE), "invalid_token", "expired_token"})
-"""The codes of a token that is no longer valid (RFC 6750, section 3.1)."""
+"""The error codes for a token that is no longer valid (RFC 6750, section 3.1)."""
 RENEWAL_PAUSE_SECONDS: Final = 60.0
-"""How long a credential is not renewed after a token was refused that had just been renewed."""
+"""How long a credential is not renewed after the service has rejected a token that was just renewed."""
 TOKEN_RATE_CODE: Final = 99
 TOKEN_RATE_PAUSE_SECONDS: Final = 60.0
-"""How long no token is requested after code 99. The documentation names no number."""
+"""How long the client requests no token after code 99. The documentation gives no number."""
 _TRANSIENT_ERRORS: Final = (TransportError, RateLimited, RateLimitTooLong, ServerError)
-"""Failures that may not happen again to a call with a longer timeout or more retries."""
+"""Failures that a longer timeout or more retries may avoid."""
 
 
 def refuses_token(refusal: ApiError) -> bool:
-    """Returns whether the response rejects the token, so that a new token may be accepted."""
+    """Returns whether the response rejects the token. The service may then accept a new token."""
     if refusal.status != 401:
         return False
     codes = {str(code).lower() for code in refusal.codes}
     if codes & _DEAD_TOKEN or "invalid_token" in refusal.headers.get("www-authenticate", "").lower():
         return True
-    # A problem of a known type says that something else is the trouble.
+    # A problem of a known type names a different cause.
     return bool(refusal.problems) and not refusal.codes and all(type(each) is Problem for each in refusal.problems)
 
 
@@ -75,10 +75,10 @@ class Authenticator(Protocol):
         """Returns the header for this attempt of a call with these options."""
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
-        """Tries to replace a token that was refused. Returns whether the next attempt will carry a different one."""
+        """Tries to replace a rejected token. Returns whether the next attempt will use a different one."""
 
     def refused_anew(self, token: str) -> None:
-        """Records that a token was refused that had just replaced a refused one."""
+        """Records that the service has rejected a token that had just replaced a rejected one."""
 
 
 class _NotRenewed:
@@ -93,7 +93,7 @@ class _NotRenewed:
 
 
 class RenewalPause:
-    """Keeps a credential from being renewed again and again while its new tokens are refused."""
+    """Prevents repeated renewals of a credential while the service rejects its new tokens."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -101,12 +101,12 @@ class RenewalPause:
         self._fetched: str | None = None
 
     def fetched(self, token: str) -> None:
-        """Records the token that the service has just handed out."""
+        """Records the token that the service has just issued."""
         self._fetched = token
 
     def refused(self, token: str) -> None:
-        """Begins the pause if the refused token is the one that the service handed out last. One that
-        another process has left in the cache may have ended since, and the next would be taken.
+        """Begins the pause if the service itself issued the rejected token. A token that another process stored in the
+        cache may have expired since, and the next one may be valid.
         """
         if token == self._fetched:
             self.begin()
@@ -117,7 +117,7 @@ class RenewalPause:
 
     @property
     def is_on(self) -> bool:
-        """Whether nothing may be renewed now."""
+        """Whether renewals are paused now."""
         return self._clock.monotonic() < self._until
 
 
@@ -133,14 +133,14 @@ class StaticAuthenticator(_NotRenewed):
 
 
 class TokenRequester(StaticAuthenticator):
-    """Authenticates the requests for one token, and knows how far the present one is."""
+    """Authenticates the requests for one token, and knows the state of the current request."""
 
     def __init__(self, header: str, clock: Clock) -> None:
         super().__init__(header)
         self._clock = clock
         self._free_at = -math.inf
         self.is_sent: bool = False
-        """Whether an answer with tokens may be on its way."""
+        """Whether a response with tokens may be in flight."""
 
     async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
         """Returns the header of a request that is sent now."""
@@ -154,8 +154,8 @@ class TokenRequester(StaticAuthenticator):
             self._free_at = self._clock.monotonic() + failure.retry_after_seconds
 
     def too_late(self, reason: str) -> SocialApiError:
-        """Returns the error of a call that has waited as long as it may: that of the limit, if the
-        token waits for one.
+        """Returns the error of a call that has waited as long as it may: the rate limit's error, if the token waits for
+        a rate limit.
         """
         wait_seconds = self._free_at - self._clock.monotonic()
         if wait_seconds <= 0:
@@ -170,7 +170,7 @@ Fetch = Callable[[TokenRequester, CallOptions | None], Awaitable[str]]
 class OAuth1Authenticator(_NotRenewed):
     """Signs requests with OAuth 1.0a, for a user's token or for a step of a sign-in.
 
-    Every attempt has a fresh nonce and timestamp, so that the service takes none for a replay.
+    Every attempt has a fresh nonce and timestamp, so that the service treats none as a replay.
     """
 
     def __init__(self, credential: OAuth1 | SignIn, clock: Clock) -> None:
@@ -190,7 +190,7 @@ class OAuth1Authenticator(_NotRenewed):
 
 
 class AppOnlyAuthenticator:
-    """Holds one app-only token per app and fetches another when the service refuses it.
+    """Holds one app-only token per app and fetches a new one when the service rejects it.
 
     Concurrent calls, and processes that share the token cache, cause one fetch. The fetch uses the
     timeout and retries of the call that triggered it. Calls that wait for it share its token. They
@@ -221,11 +221,11 @@ class AppOnlyAuthenticator:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Forgets who is fetching a token, in an event loop that is gone."""
+        """Forgets fetches that belong to a closed event loop."""
         self._lock = asyncio.Lock()
 
     async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
-        """Returns the header with the app's token. Raises what the token endpoint raised."""
+        """Returns the header with the app's token. Raises the error of the token request."""
         token = self._token or await self.token(options)
         return Authorization(bearer_header(token), token)
 
@@ -238,14 +238,14 @@ class AppOnlyAuthenticator:
                 async with asyncio.timeout(seconds):
                     await self._lock.acquire()
             except TimeoutError:
-                reason = f"another call asks for the token, and has none after {round(seconds or 0, 2):g} s"
+                reason = f"another call is fetching the token, and has none after {round(seconds or 0, 2):g} s"
                 raise self.requester.too_late(reason) from None
         else:
             await self._lock.acquire()
         try:
             failure = self._failure if self._token is None and self._failures > failures else None
-            # The fetch that this call waited for has failed. After a transient failure, a call with
-            # other options tries it itself.
+            # The fetch that this call waited for has failed. After a transient failure, a call with other options
+            # fetches the token itself.
             if failure is not None and (options == self._failed_with or not isinstance(failure, _TRANSIENT_ERRORS)):
                 raise copy.copy(failure)
             if self._token is None:
@@ -285,9 +285,10 @@ class AppOnlyAuthenticator:
         return token
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
-        """Drops the refused token and fetches another, unless another task has replaced it already.
+        """Drops the rejected token and fetches a new one, unless another task has replaced it already.
 
-        Returns False if the service still hands out the same token, which it would refuse again.
+        Returns False if the service issues the same token again, because it would reject that
+        token.
         """
         if dead.token is None or (self._token == dead.token and self._pause.is_on):
             return False
@@ -302,7 +303,7 @@ class AppOnlyAuthenticator:
         self._pause.refused(token)
 
     async def forget(self, token: str) -> None:
-        """Drops this token, and no other, from memory and from the cache."""
+        """Drops only this token from memory and from the cache."""
         async with self._lock:
             if self._token == token:
                 self._token = None

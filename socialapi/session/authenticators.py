@@ -1,4 +1,4 @@
-"""The choice of the credential for a request, and the sign-ins that have begun."""
+"""Chooses the credential for a request, and stores pending sign-ins."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class PendingSignIns:
             self._secrets.popitem(last=False)
 
     def secret(self, token: str) -> str | None:
-        """Returns the secret, or None if the sign-in did not begin here or was dropped since."""
+        """Returns the secret, or None if the sign-in is unknown or was dropped."""
         return self._secrets.get(token)
 
     def ended(self, token: str) -> None:
@@ -135,7 +135,7 @@ class Authenticators:
         )
 
     def begin_anew(self) -> None:
-        """Forgets who is asking for tokens, in an event loop that is gone. Tokens are kept."""
+        """Forgets token requests that belong to a closed event loop. Keeps the tokens."""
         for app in self._apps.values():
             app.begin_anew()
         for user in self._renewing:

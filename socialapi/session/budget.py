@@ -1,4 +1,4 @@
-"""Limits what is in flight: the requests of a session, and the batches of all its bulk jobs."""
+"""Limits the requests in flight of a session, and the batches in flight of all its bulk jobs."""
 
 import asyncio
 import contextlib
@@ -13,18 +13,19 @@ MAX_BYTES: Final = 12_000_000
 """What all jobs have in flight together, unless `Config` says otherwise."""
 PACKED_ROWS: Final = 500_000
 PACKED_BYTES: Final = 64_000_000
-"""What packed jobs have in flight together. The quota allows 25 of their requests a second, with 5 MB and 30,674
-rows each: at half a second a response this fills it, and 12 MB would fill a fifth.
+"""The bytes and rows in flight of all packed jobs. The quota allows 25 of their requests a second, with 5 MB and 30,674
+rows each. With responses of half a second, these bounds fill the quota, and 12 MB would fill a fifth of it.
 """
 KEPT_FREE: Final = 0.25
-"""The share of the room that is left to jobs without a batch in flight, while several jobs send."""
+"""The share of the room that is reserved for jobs without a batch in flight, while several jobs send."""
 
 
 @attrs.define(eq=False)
 class Room:
-    """Room for one batch of a job. Take it before sending the batch, and give it back afterwards.
+    """Room for one batch of a job.
 
-    `holder` stands for the job, and is compared by identity.
+    Take it before sending the batch, and give it back afterward. `holder` identifies the job, by
+    object identity.
     """
 
     budget: "InFlightBudget"
@@ -32,7 +33,7 @@ class Room:
     rows: int
     size_bytes: int
     granted: asyncio.Future[bool] | None = attrs.field(default=None, repr=False)
-    """True once the room is taken, False if `give_back` was called while it was waited for."""
+    """True once the room is taken, False if `give_back` was called during the wait."""
 
     async def take(self) -> bool:
         """Waits for room. Returns False if `give_back` was called meanwhile. Taking it twice counts once."""
@@ -41,7 +42,7 @@ class Room:
         try:
             return await self.granted
         except asyncio.CancelledError:
-            self.give_back()  # which may have come just after the room was granted
+            self.give_back()  # `give_back` may have been called just after the room was granted
             raise
 
     def give_back(self) -> None:
@@ -139,10 +140,10 @@ class InFlightBudget:
 
 
 class ConnectionPlaces:
-    """The places for connections, taken in order of arrival.
+    """The connection slots, taken in order of arrival.
 
     aiohttp's own limit would count the wait for a connection as time for connecting. Waits are
-    bounded in real time, as those for sockets are.
+    bounded in real time, like waits for sockets.
     """
 
     def __init__(self, count: int) -> None:
@@ -150,21 +151,21 @@ class ConnectionPlaces:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def try_take(self) -> bool:
-        """Takes a place if one is free, and returns whether it was. No task waits while one is."""
+        """Takes a slot if one is free, and returns whether it did. No task waits while a slot is free."""
         if self._free < 1:
             return False
         self._free -= 1
         return True
 
     async def take(self, seconds: float) -> bool:
-        """Takes a place, waiting for it for at most `seconds`. Returns whether there was one."""
+        """Takes a slot, waiting at most `seconds`. Returns whether it got one."""
         place = asyncio.get_running_loop().create_future()
         self._waiting.append(place)
         try:
             async with asyncio.timeout(seconds):
                 await place
         except BaseException as problem:
-            if place.done() and not place.cancelled():  # it was given to this task just before
+            if place.done() and not place.cancelled():  # the slot was passed to this task just before the timeout
                 self.give_back()
             else:
                 with contextlib.suppress(ValueError):

@@ -1,4 +1,4 @@
-"""A call on its way through the session."""
+"""A call in progress."""
 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
@@ -22,11 +22,11 @@ Accept = Callable[[Reply], Failure | None]
 
 @attrs.frozen
 class ReplyInfo:
-    """What came back from one attempt of a call: what `Client(on_reply=…)` is called with.
+    """The result of one attempt of a call, passed to `Client(on_reply=…)`.
 
-    `status` is None, and `headers` are empty, if there was no answer. `headers` have lower-case names;
-    those of token requests are left out. `path` is the path as sent, without the query. `seconds` is
-    the time from sending to the end of the answer, and `attempt` counts from 1.
+    Without a response, `status` is None and `headers` is empty. `headers` has lower-case names, and
+    is empty for token requests. `path` is the path as sent, without the query. `seconds` is the
+    time from sending to the end of the response, and `attempt` counts from 1.
     """
 
     method: str
@@ -40,7 +40,7 @@ class ReplyInfo:
 
 @attrs.define(eq=False)
 class Call(Generic[R]):
-    """One call across its attempts: its request, how it is sent, and how far it got."""
+    """One call with all its attempts: its request, its options and its state."""
 
     request: Request[R]
     options: CallOptions
@@ -48,7 +48,7 @@ class Call(Generic[R]):
     observer: Observer | None = None
     """Called after every attempt."""
     accept: Accept | None = None
-    """Called with each reply whose status is a success. Returns a Failure to have it retried."""
+    """Called with each reply whose status is a success. Returns a Failure if the call must be retried."""
     started: float = 0.0
     attempt: int = 0
     waited: float = 0.0
@@ -58,7 +58,7 @@ class Call(Generic[R]):
     failure: Failure | None = None
 
     def located(self, error: E) -> E:
-        """Returns the error, which says from now on which call has failed."""
+        """Returns the error with the name of this call in it."""
         url = urlsplit(self.request.url)
         error.at(self.request.method, url.path, url.hostname or "")
         return error

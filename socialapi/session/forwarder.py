@@ -1,4 +1,4 @@
-"""Forwards received bodies unchanged to one address, retrying until it accepts or refuses them."""
+"""Forwards received bodies unchanged to one URL, retrying until it accepts or rejects them."""
 
 import os
 import random
@@ -19,18 +19,18 @@ from socialapi.session.transport import NOT_SENT, not_sent_reason
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS, JITTER_SHARE, doubled
 
 MAX_BYTES_READ: Final = 65_536
-"""How much of an answer is read so that its connection can be reused. After a longer one it is closed."""
+"""How much of a response is read to reuse its connection. After a longer response, the connection is closed."""
 
 
 class Forwarder:
-    """POSTs bodies to one address. Redirects are not followed.
+    """POSTs bodies to one URL.
 
-    A body is sent again, with growing waits, while the address cannot be reached or its answer is
-    not final, as for other requests (5xx, 408, 429 and the like). `network` sets the proxy and certificates; by default they come from the
-    environment. `tell` receives a message when retrying begins, each time the reason changes, and
-    when it ends.
+    Does not follow redirects. Sends a body again, with growing waits, while the URL cannot be
+    reached or its response is not final, as for other requests (5xx, 408, 429 and the like).
+    `network` sets the proxy and certificates; by default they come from the environment. `tell`
+    receives a message when retrying begins, each time the reason changes, and when it ends.
 
-    Raises ConfigurationError for an address that is neither https nor on this machine.
+    Raises ConfigurationError for a URL that is neither https nor on this machine.
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class Forwarder:
         await self.aclose()
 
     async def post(self, content: bytes, headers: Mapping[str, str]) -> int:
-        """Sends a body until an answer is final, and returns its status: 2xx if the body was accepted.
+        """Sends a body until a response is final, and returns its status: 2xx if the body was accepted.
 
-        After lost connections and answers that are not final it is sent again, so a body may arrive
+        Sends it again after lost connections and responses that are not final, so a body may arrive
         more than once.
         """
         failures = 0
@@ -75,7 +75,7 @@ class Forwarder:
             if outcome != reported:
                 reported = outcome
                 problem = outcome if isinstance(outcome, str) else f"HTTP {outcome}"
-                self._tell(f"{self.host}: {problem}; events wait until it takes them")
+                self._tell(f"{self.host}: {problem}; events wait until it accepts them")
             # Not `retry.decide`: it waits for a random share, and gives up.
             wait = doubled(BACKOFF_SECONDS, BACKOFF_CEILING_SECONDS, failures)
             failures += 1
@@ -85,7 +85,7 @@ class Forwarder:
         return outcome
 
     async def _once(self, content: bytes, headers: Mapping[str, str]) -> int | str:
-        """Returns the status of the answer, or the reason why there is none."""
+        """Returns the status of the response, or the reason why there is none."""
         if self._session is None:
             self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), timeout=self._timeout)
         connection = await self._network.options_for(self._url.scheme, self.host, self._url.port)
@@ -125,9 +125,9 @@ def _checked(url: str) -> yarl.URL:
     except ValueError:
         is_usable = False
     if not is_usable or any(map(str.isspace, url)):
-        raise ConfigurationError("events can be passed on to a URL of the form https://host[:port][/path]")
+        raise ConfigurationError("events can be forwarded to a URL of the form https://host[:port][/path]")
     if parts.username is not None or parts.password is not None:
-        raise ConfigurationError("the URL to pass events on to holds a user name or password")
+        raise ConfigurationError("the URL for forwarded events contains a user name or password")
     if parts.scheme == "http" and not is_loopback(found.host or ""):
-        raise ConfigurationError("the URL to pass events on to must be https, unless it is on this machine")
+        raise ConfigurationError("the URL for forwarded events must be https, unless it is on this machine")
     return found

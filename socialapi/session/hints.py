@@ -1,4 +1,4 @@
-"""What may be the matter with a refused call: guesses for the text of its error."""
+"""Guesses at the cause of a rejected call, for the message of its error."""
 
 import re
 from typing import Any, Final
@@ -8,10 +8,10 @@ from socialapi.wire.rate_limit_headers import service_time
 from socialapi.wire.request import Request
 
 CLOCK_CODES: Final = frozenset({32, 135})
-"""The codes of signatures that are not accepted. A wrong clock makes every signature such a one."""
+"""The codes for rejected signatures. A wrong clock makes every signature invalid."""
 TIMESTAMP_CODE: Final = 135
 SKEW_SECONDS: Final = 60.0
-"""How far this machine's clock may be off before it is named. The service allows five minutes."""
+"""How far this machine's clock may be off before a hint mentions it. The service allows five minutes."""
 
 _ACCOUNT: Final = re.compile(r"/accounts/[^/]+(?P<below>/)?")
 _USER: Final = re.compile(r"/users/(?!by(?:/|$)|me(?:/|$)|search(?:/|$))(?P<id>[^/]+)")
@@ -35,7 +35,7 @@ def hint_of(error: ApiError, request: Request[Any], *, is_signed: bool, now: flo
 
 
 def _concerns_account(error: ApiError, path: str) -> bool:
-    """Returns whether the service refuses the account in the path, as far as its answer tells."""
+    """Returns whether the response says that the service rejects the account in the path."""
     account = _ACCOUNT.search(path)
     if account is None or error.status not in (401, 403, 404):
         return False

@@ -1,7 +1,7 @@
 """Proxies and TLS certificates, from arguments or the environment.
 
-aiohttp's own support for the environment (`trust_env`) is not used: it also takes credentials from
-netrc files, and sends requests to this machine through the proxy.
+The client does not use aiohttp's own support for the environment (`trust_env`), which also reads
+credentials from netrc files, and sends requests to this machine through the proxy.
 """
 
 import asyncio
@@ -43,10 +43,10 @@ class Proxy:
 
 
 def read_proxy(name: str, text: object) -> Proxy:
-    """Returns the proxy at an address, which may hold a user name and password; `http://` is optional.
+    """Returns the proxy of a URL, which may contain a user name and password; `http://` is optional.
 
-    Raises ConfigurationError, which does not show the address; `name` is the argument or variable
-    that held it.
+    Raises ConfigurationError, which does not show the URL; `name` is the argument or variable that
+    contained it.
     """
     parts = _parse_proxy(text)
     if parts is None:
@@ -61,7 +61,7 @@ def read_proxy(name: str, text: object) -> Proxy:
 
 
 def _parse_proxy(text: object) -> SplitResult | None:
-    """Returns the parts of a proxy's address; None if it is invalid."""
+    """Returns the parts of a proxy's URL; None if it is invalid."""
     if not isinstance(text, str) or not text.isascii() or not text.isprintable() or " " in text or "\\" in text:
         return None
     parts = split_address(text if "://" in text else f"http://{text}")
@@ -71,11 +71,11 @@ def _parse_proxy(text: object) -> SplitResult | None:
 
 @attrs.frozen(repr=False)
 class Proxies:
-    """Chooses the proxy of a request: the one given, or the environment's for the host."""
+    """Chooses the proxy of a request: the given one, or the environment's proxy for the host."""
 
     given: Proxy | None = None
     by_scheme: Mapping[str, tuple[str, str]] = attrs.field(factory=dict, repr=False)
-    """By scheme of the host: the variable that names a proxy, and its value, which is parsed when needed."""
+    """Maps the scheme of a host to the variable that names a proxy, and its value, which is parsed when needed."""
     exempt: tuple[str, ...] = ()
     """The entries of `NO_PROXY`."""
 
@@ -96,7 +96,7 @@ class Proxies:
     def choose(self, scheme: str, host: str, port: int | None) -> Proxy | None:
         """Returns the proxy for requests to a host, or None. A proxy of the environment is never used for loopback.
 
-        Raises ConfigurationError if the variable does not hold the address of a proxy.
+        Raises ConfigurationError if the variable is not the URL of a proxy.
         """
         if self.given is not None:
             return self.given
@@ -131,7 +131,7 @@ def _is_exempt(host: str, port: int, entries: Sequence[str]) -> bool:
     except ValueError:
         domains = ",".join(entry.removeprefix("*").rstrip(".") for entry in entries)
         return bool(proxy_bypass_environment(f"{host.rstrip('.')}:{port}", {"no": domains}))
-    # `urllib` compares addresses as text, and knows no networks.
+    # `urllib` compares addresses as strings, and does not support networks.
     shown = f"[{host}]" if address.version == 6 else host
     return f"{shown}:{port}" in entries or any(_is_in(address, entry.strip("[]")) for entry in entries)
 
@@ -155,9 +155,9 @@ class Certificates:
     directory: tuple[str, str] | None = None
     """Directories with one file per trusted authority, in OpenSSL's format."""
     alone: bool = False
-    """Whether only these authorities are trusted. Otherwise OpenSSL's defaults apply to what is not named."""
+    """Whether only these authorities are trusted. Otherwise, OpenSSL's default replaces a missing file or directory."""
     client: tuple[str, str] | None = None
-    """The client certificate (mTLS), in a file that may hold its key as well."""
+    """The client certificate (mTLS), in a file that may also contain its key."""
     key: tuple[str, str] | None = None
     password: str | None = None
 
@@ -177,7 +177,7 @@ class Certificates:
         authorities = read("SOCIALAPI_CA_FILE", own)
         client, key = read("SOCIALAPI_CLIENT_CERT", own), read("SOCIALAPI_CLIENT_KEY", own)
         if key is not None and client is None:
-            raise ConfigurationError("SOCIALAPI_CLIENT_KEY is of no use without SOCIALAPI_CLIENT_CERT")
+            raise ConfigurationError("SOCIALAPI_CLIENT_KEY is set without SOCIALAPI_CLIENT_CERT")
         found = cls(
             authorities=authorities or read("SSL_CERT_FILE", common),
             directory=None if authorities else read("SSL_CERT_DIR", common),
@@ -234,7 +234,7 @@ class Certificates:
 
 
 def _check_size(path: str) -> None:
-    """Raises OSError for a file that is too large, or a device. OpenSSL would read it to its end."""
+    """Raises OSError for a file that is too large, or a device, because OpenSSL would read all of it."""
     found = Path(path).stat()
     if stat.S_ISCHR(found.st_mode):
         raise OSError(errno.EINVAL, "it is a device")
@@ -243,7 +243,7 @@ def _check_size(path: str) -> None:
 
 
 def _use(name: str, load: Callable[[], None], asked_for_password: Sequence[bool] = ()) -> None:
-    """Loads a file. Raises ConfigurationError, which names the variable and says what is wrong with the file."""
+    """Loads a file. Raises ConfigurationError with the variable and the problem."""
     try:
         load()
     except ssl_module.SSLError as problem:
@@ -271,7 +271,7 @@ class ConnectionOptions:
     options: Mapping[str, Any] = attrs.field(repr=False)
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     is_relayed: bool = False
-    """Whether a proxy reads and answers the request, rather than relaying an encrypted connection."""
+    """Whether a proxy reads the request and responds to it, rather than relaying an encrypted connection."""
 
 
 @attrs.define(repr=False)
@@ -285,7 +285,7 @@ class Network:
     _loading: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
 
     def begin_anew(self) -> None:
-        """Forgets who is reading certificates, in an event loop that is gone."""
+        """Forgets reads of certificates that belong to a closed event loop."""
         self._loading = asyncio.Lock()
 
     @classmethod

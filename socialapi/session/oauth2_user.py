@@ -1,4 +1,4 @@
-"""OAuth 2.0 user tokens: renewed once for all callers, stored before use."""
+"""OAuth 2.0 user tokens, renewed once for all callers and stored before use."""
 
 import asyncio
 import hashlib
@@ -34,8 +34,8 @@ logger: Final = logging.getLogger("socialapi")
 ENDED_GRANTS: Final = frozenset(
     ("invalid_grant", "invalid_token", "expired_token", "access_denied", "login_required", "interaction_required", "89")
 )
-"""The errors of a token endpoint for a code or refresh token that is no longer valid (RFC 6749,
-section 5.2, and what services answer instead).
+"""The errors of a token endpoint for a code or refresh token that is no longer valid (RFC 6749, section 5.2, and other
+codes that services use).
 """
 
 RENEW_AHEAD_SECONDS: Final = 60.0
@@ -65,10 +65,10 @@ class TokenPair:
 
     @classmethod
     def from_answer(cls, tokens: RenewedTokens, *, old: "TokenPair", now: float) -> "TokenPair":
-        """Returns the pair in an answer of the token endpoint.
+        """Returns the pair in a response of the token endpoint.
 
-        Keeps the old refresh token if the service does not rotate refresh tokens, and the old access
-        token if no other arrived.
+        Keeps the old refresh token if the service does not rotate refresh tokens, and the old
+        access token if the response has none.
         """
         refresh_token = tokens.refresh_token or old.refresh_token
         if tokens.access_token is None:
@@ -81,7 +81,7 @@ class TokenPair:
 
     @classmethod
     def from_text(cls, text: str | None) -> "TokenPair | None":
-        """Returns the pair that `to_text` wrote, or None for any other text."""
+        """Returns the pair that `to_text` wrote, or None for any other string."""
         try:
             given = json.loads(text or "")
             texts = [given["access_token"], given["refresh_token"]]
@@ -105,7 +105,7 @@ class TokenPair:
 
 
 def _is_time(value: object) -> bool:
-    """Returns whether a value is a number of seconds. NaN is none, and would never be over."""
+    """Returns whether a value is a number of seconds. NaN is not, because it would never expire."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LAST_SECOND
 
 
@@ -122,10 +122,9 @@ class OAuth2UserAuthenticator:
     """Holds a user's bearer token and renews it, once for all tasks and for all processes that share the token cache.
 
     A pair in the cache takes precedence over the one in the credential, because the service accepts
-    each refresh token once. A new pair is used only after it is stored. A renewal is not cancelled
-    with the call that waits for it: its answer may hold the only valid refresh token, and without
-    it the user would have to sign in again. For the same reason it uses the options of the client,
-    not those of a call.
+    each refresh token once. A new pair is used only after it is stored. A renewal is not cancelled with the call that
+    waits for it, because its response may hold the only valid refresh token. Without that token, the user would have to
+    sign in again. For the same reason it uses the options of the client, not those of a call.
     """
 
     def __init__(self, credential: OAuth2User, cache: TokenCache, clock: Clock, ask: Ask, host: str) -> None:
@@ -146,22 +145,22 @@ class OAuth2UserAuthenticator:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Forgets who is renewing, in an event loop that is gone. What a renewal that it cut off has
-        stored is found in the cache.
+        """Forgets renewals that belong to a closed event loop. If such a renewal stored its tokens, they are in the
+        cache.
         """
         self._lock = asyncio.Lock()
         self._renewal: asyncio.Task[TokenPair] | None = None
 
     async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
-        """Returns the newest access token, renewed first if it is about to expire."""
+        """Returns the newest access token. Renews it first if it is about to expire."""
         pair = self._pair or await self._load()
         if pair.is_due(self._clock.time()):
             pair = await self._renew_early(pair, options)
         return Authorization(bearer_header(pair.access_token), pair.access_token)
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
-        """Returns whether there is a token other than the refused one. Raises Unauthorized if the
-        refresh token is no longer valid.
+        """Returns whether there is a token other than the rejected one. Raises Unauthorized if the refresh token is no
+        longer valid.
         """
         pair = self._pair or await self._load()
         if pair.access_token == dead.token:
@@ -199,7 +198,7 @@ class OAuth2UserAuthenticator:
             return pair
 
     async def _renewed(self, old: TokenPair, options: CallOptions | None) -> TokenPair:
-        """Returns the pair after the old one, which is waited for as long as the call may wait."""
+        """Returns the pair after the old one. Waits for it as long as the call may wait."""
         renewal = self._renewal
         if renewal is None or renewal.done():
             renewal = self._renewal = asyncio.get_running_loop().create_task(self._renew(old))
@@ -214,12 +213,12 @@ class OAuth2UserAuthenticator:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # Not this call was cancelled, but the renewal, by `aclose`.
+            # The renewal was cancelled, by `aclose`, and not this call.
             raise TransportError("the client was closed while its token was being renewed") from None
 
     async def _renew(self, old: TokenPair) -> TokenPair:
-        """Returns the pair after the old one, from another process or from the service. It is
-        stored before it is used, and before an error says that a part of it is missing.
+        """Returns the pair after the old one, from another process or from the service. Stores it before use, even if
+        an error then says that a part of it is missing.
         """
         problem = None
         async with self._cache.lock(self._key):
@@ -237,7 +236,7 @@ class OAuth2UserAuthenticator:
             return self._pair
 
     async def _next(self, newest: TokenPair) -> tuple[TokenPair, DecodeError | None]:
-        """Returns the pair that the service answers, and what is wrong with it."""
+        """Returns the pair in the service's response, and an error if it is incomplete."""
         used = newest.refresh_token
         refusal = self._refusal
         if refusal is not None and refusal.token == used and self._clock.monotonic() < refusal.until:
@@ -257,8 +256,8 @@ class OAuth2UserAuthenticator:
         return pair, problem
 
     async def aclose(self, timeout_seconds: float) -> None:
-        """Ends a renewal in progress, after its answer if its request is sent: that may hold the only
-        refresh token that is still valid. Waits at most `timeout_seconds`.
+        """Ends a renewal in progress. If its request is sent, waits for the response, which may hold the only valid
+        refresh token, for at most `timeout_seconds`.
         """
         renewal = self._renewal
         if renewal is not None and not renewal.done():
@@ -270,7 +269,7 @@ class OAuth2UserAuthenticator:
 
 @attrs.frozen
 class _Refusal:
-    """The refusal of a refresh token, which is not asked about again before a monotonic time."""
+    """The rejection of a refresh token, which is not sent again before a monotonic time."""
 
     token: str = attrs.field(repr=False)
     error: ApiError
@@ -278,8 +277,8 @@ class _Refusal:
 
 
 def with_advice(refusal: ApiError, advice: str) -> ApiError:
-    """Returns the error with a hint if it is final and has a known reason: the advice, if the code or
-    refresh token is no longer valid. Any other error is returned as it is.
+    """Returns the error, with advice as its hint if it is final and has a known reason, such as a code or refresh token
+    that is no longer valid.
     """
     said = [(str(each.code or "").lower(), each.message or "") for each in refusal.errors]
     said += [(each.slug.lower().replace("-", "_"), f"{each.title} {each.detail}") for each in refusal.problems]
@@ -303,10 +302,10 @@ def with_advice(refusal: ApiError, advice: str) -> ApiError:
 
 
 def _hint_of(code: str, text: str, advice: str) -> str | None:
-    """Returns what to do about a reason of the token endpoint, or None.
+    """Returns advice about an error of the token endpoint, or None.
 
-    The service is known to say `invalid_request` of a dead refresh token, with a text that names
-    the token; the same code is right for a request that is malformed.
+    The service may return `invalid_request` for an invalid refresh token, with a message that names
+    the token. The same code also means a malformed request.
     """
     if code.endswith("_client"):  # invalid, unauthorized, deleted, …
         return CLIENT_ADVICE
@@ -323,8 +322,8 @@ _says_ended: Final = re.compile(
 ).match
 
 
-REFRESH_ADVICE: Final = "the refresh token was used, withdrawn or has ended: the user has to sign in again (`socialapi auth login --oauth2`)"
-CODE_ADVICE: Final = "the code was used, has ended or belongs to another sign-in: begin the sign-in again"
+REFRESH_ADVICE: Final = "the refresh token was used, was revoked or has expired: the user has to sign in again (`socialapi auth login --oauth2`)"
+CODE_ADVICE: Final = "the code was used, has expired or belongs to another sign-in: start the sign-in again"
 CLIENT_ADVICE: Final = (
     "the service refuses the app: are client_id and client_secret (SOCIALAPI_OAUTH2_CLIENT_ID, "
     "SOCIALAPI_OAUTH2_CLIENT_SECRET) right? A confidential app needs its secret, a public one has none"

@@ -1,4 +1,4 @@
-"""The options of a call: its timeout, when it is retried, and its further headers."""
+"""The options of a call: its timeout, retries and additional headers."""
 
 import re
 from collections.abc import Mapping
@@ -25,9 +25,8 @@ _is_name: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 
 @attrs.frozen(kw_only=True)
 class CallOptions:
-    """The timeout and retry policy of a call, and how long it waits for a connection place. `bulk`
-    calls do not use the reserve of each rate limit. `headers` are sent beside those that the SDK
-    sets.
+    """The timeout and retry policy of a call, and how long it waits for a connection slot. `bulk` calls do not use the
+    reserve of each rate limit. `headers` are sent in addition to those of the SDK.
     """
 
     timeout_seconds: float
@@ -37,7 +36,7 @@ class CallOptions:
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
 
     def after(self, waited_seconds: float) -> "CallOptions":
-        """Returns the options that are left to a call that has waited for so long."""
+        """Returns the remaining options of a call that has waited for this long."""
         if self.bulk:
             return self
         policy = attrs.evolve(self.policy, max_wait_seconds=max(0.0, self.policy.max_wait_seconds - waited_seconds))
@@ -45,8 +44,8 @@ class CallOptions:
 
     @property
     def token_wait_seconds(self) -> float:
-        """How long the call waits for a token that another call has asked for. A call that may not
-        wait for limits still waits as long as its own request could take.
+        """How long the call waits for a token that another call requests. A call that may not wait for limits still
+        waits as long as its own request could take.
         """
         return self.policy.max_wait_seconds or self.timeout_seconds
 
@@ -64,8 +63,7 @@ class CallOptions:
 def checked_headers(given: object) -> dict[str, str]:
     """Returns the headers that a caller adds to requests, with their names in lower case.
 
-    Raises ConfigurationError, which shows no value, for those that the SDK sets and for those that
-    no request can have.
+    Raises ConfigurationError, which shows no value, for headers that the SDK sets and for invalid headers.
     """
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"headers must be a mapping of names to values, not {type(given).__name__}")
@@ -77,6 +75,6 @@ def checked_headers(given: object) -> dict[str, str]:
             raise ConfigurationError(f"the header {name} is set by the SDK: leave it out of headers")
         if name.lower() in headers:
             raise ConfigurationError(f"headers has {name} twice, in upper and lower case")
-        headers[name.lower()] = Secret(value)  # it may be a key
+        headers[name.lower()] = Secret(value)  # a value may be a key
     check_headers(headers)
     return headers

@@ -20,7 +20,7 @@ T = TypeVar("T")
 logger: Final = logging.getLogger("socialapi")
 
 Fetch = Callable[[str | None, int | None], Coroutine[Any, Any, Page[T]]]
-"""Requests the page of a token, with so many items; None stands for the first page, and for the service's own size."""
+"""Requests the page of a token with a number of items; None means the first page, and the service's default size."""
 Spawn = Callable[[Coroutine[Any, Any, Page[T]]], "asyncio.Task[Page[T]]"]
 
 
@@ -33,26 +33,24 @@ class Pager(Generic[T]):
         items = await pager.collect(limit=500)     a list
         table = await pager.to_arrow(limit=500)    a table; `to_pandas` returns a DataFrame
 
-    After `pages()` has returned a page, `position` is behind that page, whatever was used of it:
-    `page.position_at(index)` is the position behind one of its items.
+    After `pages()` has returned a page, `position` is after that page, even if you have not used all of it:
+    `page.position_at(index)` is the position after one of its items.
 
-    Iteration ends when the service names no next page; an empty page does not end it. Reading costs
-    money and caps, so the next page is requested only once half of the items of the current one
-    were used, or when a whole page is returned. Leaving the loop early wastes at most one request.
+    Iteration ends when the service names no next page; an empty page does not end it. Reading costs money and counts
+    toward caps, so the next page is requested only once half of the items of the current page were used, or when a
+    complete page is returned. Leaving the loop early wastes at most one request.
 
-    Unless the call names a page size, `collect` and tables ask for the largest pages that their
-    `limit` needs, and for none beyond it. Loops over posts begin with the service's default and at
-    most double the size from page to page; loops over advertising collections ask for the largest
-    pages. `first()` and `await` leave the size to the service, and so does `Config(page_growth=False)`.
+    Unless the call sets a page size, `collect` and tables request the largest pages that their `limit` needs. Loops
+    over posts start with the service's default and at most double the size from page to page; loops over advertising
+    collections request the largest pages. `first()`, `await` and `Config(page_growth=False)` use the service's default.
 
-    `pages_read` and `items_read` count the pages that arrived, and the items on them. Raises
-    DecodeError if a page token repeats, because the iteration would never end: at once if it is
-    among the last 1,000, and otherwise before three times as many pages were read as there are.
+    `pages_read` and `items_read` count the pages that arrived, and the items on them. Raises DecodeError if a page
+    token repeats, because the iteration would never end: immediately if it is among the last 1,000, and otherwise
+    before three times as many pages were read as exist.
 
-    `undecoded` counts the items that could not be decoded, and `partial_errors` the errors beside
-    the items, on the pages so far. Neither ends the iteration; each page holds its own. A warning
-    is logged for each page with undecoded items and, when iterating over items rather than pages,
-    for each page with errors.
+    `undecoded` counts the items that could not be decoded, and `partial_errors` the errors in addition to the items, on
+    the pages so far. Neither ends the iteration; each page has its own. A warning is logged for each page with
+    undecoded items and, when iterating over items rather than pages, for each page with errors.
     """
 
     def __init__(
@@ -71,7 +69,7 @@ class Pager(Generic[T]):
         self._sizes = sizes
         self._key = key
         self._begin = Position() if start is None else Position.read(start)
-        # Of the last item: its page, and its index there.
+        # The page of the last item, and its index there.
         self._page: Page[T] | None = None
         self._index: int = 0
         self.undecoded: int = 0
@@ -89,10 +87,9 @@ class Pager(Generic[T]):
         `pages()` with the next page.
 
         It is valid for the same method with the same arguments, except that the page size may
-        differ. It names up to eight of the items handed out last. If the last one is not on the
-        page any more, because it is gone or newer items have pushed it off, iteration continues
-        after the one before it; if none of them is, at the start of that page. An item may then
-        come twice, but none is skipped.
+        differ. It contains up to eight of the last returned items. If the last one is no longer on the page, because it
+        was deleted or newer items have moved it, iteration continues after the previous one, or at the start of that
+        page if none is left. Items may then repeat, but none is skipped.
         """
         # Built on access, because few callers need it for every item.
         return str(self._begin if self._page is None else Position.behind(self._page, self._index))
@@ -101,12 +98,12 @@ class Pager(Generic[T]):
         return self.first().__await__()
 
     async def first(self) -> Page[T]:
-        """Returns the first page, beginning at `start`. `position` then points behind it."""
+        """Returns the first page, starting at `start`. `position` is then after it."""
         page = self._counted(await self._fetch(self._begin.token, None), self._begin.token)
         self._page, self._index = page, len(page.data) - 1
         return _without(page, self._begin.find([page])[1]) if self._begin.taken else page
 
-    if not TYPE_CHECKING:  # type checkers know already that a pager is no iterable
+    if not TYPE_CHECKING:  # type checkers already know that a pager is not iterable
         __iter__ = __getitem__ = asynchronous("pager", "use `async for`, or `await pager.collect(limit=…)` for a list")
 
     def __aiter__(self) -> AsyncGenerator[T, None]:  # noqa: PYI058  # to be closed by those who leave it early
@@ -127,7 +124,7 @@ class Pager(Generic[T]):
                     ahead.begin()
 
     async def with_pages(self) -> AsyncGenerator[tuple[T, Page[T]], None]:
-        """Yields every item with the page it is on, whose `includes` hold the expanded objects."""
+        """Yields every item with its page, whose `includes` contain the expanded objects."""
         async with contextlib.aclosing(self._walk()) as walk:
             async for page, skip, ahead in walk:
                 data = page.data
@@ -141,8 +138,8 @@ class Pager(Generic[T]):
                     ahead.begin()
 
     async def pages(self) -> AsyncGenerator[Page[T], None]:
-        """Yields every page. `position` is then behind the page, even if you have not used all of its
-        items: `page.position_at(index)` is the position behind one of them.
+        """Yields every page. `position` is then after the page, even if you have not used all of its items:
+        `page.position_at(index)` is the position after one of them.
         """
         async with contextlib.aclosing(self._whole_pages(self._walk())) as pages:
             async for page in pages:
@@ -158,9 +155,8 @@ class Pager(Generic[T]):
     async def collect(self, *, limit: int | None = None) -> list[T]:
         """Returns the items as a list, at most `limit` of them.
 
-        An incomplete list is never returned as if it were complete. An error has the items fetched
-        so far in `collected`, and the place to continue from in `position`. Raises InvalidInput if
-        `limit` is not an int.
+        Never returns an incomplete list. An error has the items so far in `collected`, and the position to continue
+        from in `position`. Raises InvalidInput if `limit` is not an int.
         """
         items: list[T] = []
         limit = _checked_limit(limit)
@@ -180,12 +176,11 @@ class Pager(Generic[T]):
 
     async def to_arrow(self, *, limit: int | None = None) -> Any:
         """Returns the items as a `pyarrow.Table`, at most `limit` of them, as `Page.to_arrow` describes it.
-        Expanded objects are left out: `with_pages()` yields each item with those of its page.
+        The table omits expanded objects: `with_pages()` yields each item with the expanded objects of its page.
 
-        Each page becomes rows when it arrives, so only one page of items is in memory. An incomplete
-        table is never returned as if it were complete. An error has the table of the items so far
-        as the only one of `collected`, and the place to continue from in `position`. Raises
-        InvalidInput as `Page.to_arrow` does.
+        Each page is converted to rows when it arrives, so only one page of items is in memory. Never returns an
+        incomplete table. An error has the table of the items so far as the only item of `collected`, and the position
+        to continue from in `position`. Raises InvalidInput as `Page.to_arrow` does.
         """
         from socialapi.integrations import arrow
 
@@ -223,19 +218,19 @@ class Pager(Generic[T]):
         return arrow.data_frame(await self.to_arrow(limit=limit))
 
     async def _walk(self, left: int | None = None, *, at_once: bool = False) -> "_Walk[T]":
-        """Yields every page from the start on, with the number of its items to skip, and the page after
-        it. With `at_once`, pages are as large as the `left` items need, or as large as they may be.
+        """Yields every page from the start, with the number of its items to skip, and the next page. With `at_once`,
+        pages are as large as the `left` items need, or as large as possible.
         """
         sizes, token = self._sizes, self._begin.token
         size = None if sizes is None else sizes.of_items(left) if at_once else sizes.first
         held_back = _HeldBack[T](self._begin)
-        loop = asyncio.get_running_loop()  # once: before Python 3.12 it is a system call
+        loop = asyncio.get_running_loop()  # only once: before Python 3.12, it is a system call
         read = ReadTokens(token)
         page = self._counted(await self._fetch(token, size), token)
         while True:
             upcoming = page.next_token
             if upcoming is not None and read.repeats(upcoming):
-                raise DecodeError(next_token_path(page.meta), "names a page that was read already")
+                raise DecodeError(next_token_path(page.meta), "names a page that was already read")
             released = held_back.released_by(page)
             if left is not None:
                 left -= sum(len(each.data) - skip for each, skip in released)
@@ -247,7 +242,7 @@ class Pager(Generic[T]):
             ahead = _PageAhead(self._fetch, self._spawn, upcoming, size, loop)
             try:
                 for each, skip in released:
-                    # Of several pages that were held back, only the last is followed by a new one.
+                    # If several pages were held back, only the last one is followed by a new page.
                     yield each, skip, ahead if each is page else _PageAhead(self._fetch, self._spawn, None, None, loop)
                 if upcoming is None:
                     return
@@ -256,7 +251,7 @@ class Pager(Generic[T]):
                 await ahead.aclose()
 
     def _counted(self, page: Page[T], token: str | None) -> Page[T]:
-        """Returns a page that has arrived, which knows from now on where it is."""
+        """Returns a page that has arrived, with its location in the collection."""
         page._origin = PageOrigin(token, 0, self._key)  # noqa: SLF001  # pages and walks know each other
         self.pages_read += 1
         self.items_read += page.arrived_before(len(page.data))
@@ -276,7 +271,7 @@ class Pager(Generic[T]):
 
 
 def _checked_limit(limit: object) -> int | None:
-    """Returns a limit of items; 0 for a negative one. Raises InvalidInput if it is no int."""
+    """Returns a limit of items; 0 for a negative one. Raises InvalidInput if it is not an int."""
     if limit is None:
         return None
     if type(limit) is not int:
@@ -285,10 +280,10 @@ def _checked_limit(limit: object) -> int | None:
 
 
 class _HeldBack(Generic[T]):
-    """The pages that are held back because pages may be smaller now than when the position was taken.
+    """The pages that are held back because pages may now be smaller than when the position was stored.
 
-    They are released when the item just before the position is found, or as many items have arrived
-    as were before it then.
+    They are released when the item just before the position is found, or when as many items have
+    arrived as were before it.
     """
 
     def __init__(self, begin: Position) -> None:
@@ -297,7 +292,7 @@ class _HeldBack(Generic[T]):
         self._pages: list[Page[T]] = []
 
     def released_by(self, page: Page[T]) -> Sequence[tuple[Page[T], int]]:
-        """Returns the pages to yield now that this one has arrived, each with the number of its items to skip."""
+        """Returns the pages to yield after this one has arrived, each with the number of its items to skip."""
         if not self._left:
             return ((page, 0),)
         self._pages.append(page)
@@ -312,11 +307,11 @@ class _HeldBack(Generic[T]):
 
 
 class _PageAhead(Generic[T]):
-    """The page of a token, fetched from the moment on at which the caller lets the event loop run
-    after `begin`. Without a token there is none.
+    """The page of a token.
 
-    A caller that asks for the page before that fetches it itself. A task would not have begun
-    earlier, and it costs a tenth of the page.
+    It is fetched as soon as the caller lets the event loop run after `begin`. Without a token,
+    there is no page. A caller that needs the page before that fetches it itself. A task would not
+    start earlier, and costs a tenth of the page.
     """
 
     def __init__(
@@ -331,12 +326,12 @@ class _PageAhead(Generic[T]):
         self._task: asyncio.Task[Page[T]] | None = None
 
     def begin(self) -> None:
-        """Has the page fetched while the caller does something else. Safe to call twice."""
+        """Fetches the page in the background. Safe to call twice."""
         if self._start is None and self._token is not None:
             self._start = self._loop.call_soon(self._begin)
 
     def _begin(self) -> None:
-        # Of a closed client nothing is fetched, and the caller is told when it asks.
+        # A closed client fetches nothing, and raises an error when the caller asks for the page.
         with contextlib.suppress(RuntimeError):
             self._task = self._spawn(self._fetch(self._token, self._size))
 
@@ -347,7 +342,7 @@ class _PageAhead(Generic[T]):
         return await (self._task or self._fetch(token, self._size))
 
     async def aclose(self) -> None:
-        """Ends what is still being fetched because the caller stopped early."""
+        """Cancels the fetch because the caller stopped early."""
         if self._start is not None:
             self._start.cancel()
         if self._task is not None and not self._task.done():
@@ -356,11 +351,11 @@ class _PageAhead(Generic[T]):
 
 
 _Walk = AsyncGenerator[tuple[Page[T], int, _PageAhead[T]], None]
-"""The pages of a walk, each with the number of its items to skip and the page after it."""
+"""Pages, each with the number of its items to skip and the next page."""
 
 
 def _halves(skip: int, count: int) -> tuple[range, range]:
-    """Returns the indices of the items to yield before the next page is requested, and after."""
+    """Returns the indices of the items to yield before, and after, the request for the next page."""
     half = max(skip, (count + 1) // 2)
     return range(skip, half), range(half, count)
 
@@ -368,7 +363,7 @@ def _halves(skip: int, count: int) -> tuple[range, range]:
 def _warn_of_errors(page: Page[Any]) -> None:
     more = _more(len(page.errors) - 1)
     facts = {"socialapi_errors": len(page.errors)}
-    logger.warning("a page has errors beside its items: %s%s", _kind_of(page.errors[0]), more, extra=facts)
+    logger.warning("a page has errors in addition to its items: %s%s", _kind_of(page.errors[0]), more, extra=facts)
 
 
 def _more(count: int) -> str:
@@ -376,7 +371,7 @@ def _more(count: int) -> str:
 
 
 def _kind_of(error: Problem | ServiceError) -> str:
-    """Returns the type or code of an error. Its other texts may contain personal data."""
+    """Returns the type or code of an error. Its other strings may contain personal data."""
     if isinstance(error, Problem):
         return printable_name(error.slug)
     return f"code {error.code}" if isinstance(error.code, int) else printable_name(error.code)

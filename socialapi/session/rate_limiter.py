@@ -19,7 +19,7 @@ from socialapi.session.clock import Clock, SystemClock, acquire_with_timeout, wa
 from socialapi.wire.rate_limit_headers import LimitReading
 
 UNKNOWN: Final = math.inf
-"""A wait of unknown length: it ends with a reply that has not arrived yet."""
+"""A wait of unknown length, which ends with a pending reply."""
 
 SAME_RESET_SECONDS: Final = 2.0
 """How far apart two reports of the same reset can be. Resets are whole seconds, and replies take time to arrive."""
@@ -40,13 +40,12 @@ PROBE_SECONDS: Final = 5.0
 
 
 class SlidingWindow:
-    """Counts requests by the time of their *reply*, so that network jitter never puts too many into
-    one window of the service.
+    """Counts requests by the time of their *reply*, so that network jitter never puts too many requests into one window
+    of the service.
 
-    If the length of the window is documented, our own count over the last window bounds what goes
-    out. If the service also counted requests of others, so does the `remaining` it reported last.
-    While nothing is known of a limit, the first request goes out alone until its reply arrives, for
-    at most `PROBE_SECONDS`.
+    If the length of the window is documented, the client's own count over the last window bounds its requests. The last
+    reported `remaining` bounds them too if the service also counted requests of other programs. While a limit is
+    unknown, the first request goes out alone until its reply arrives, for at most `PROBE_SECONDS`.
     """
 
     def __init__(self, documented: RateLimit | None, *, reserve_share: float) -> None:
@@ -71,8 +70,8 @@ class SlidingWindow:
         return self.in_flight == 0
 
     def abandoned(self, now: float) -> "SlidingWindow":
-        """Returns a copy in which the requests in flight were answered now: nobody waits for their
-        answers, and what is still said of them concerns this window alone.
+        """Returns a copy in which the requests in flight count as answered now, because no task waits for their
+        replies.
         """
         window = copy.copy(self)
         window._replies = self._replies.copy()  # noqa: SLF001
@@ -116,16 +115,16 @@ class SlidingWindow:
             self._former_reset = self._reported_reset
         self._reported_remaining, self._reported_reset, self._unaccounted = reading.remaining, reset, 0
         if self.limit is not None and self.window_seconds is not None:
-            # If our own requests account for all that is used of the service's window, only our own
-            # count is applied. It is exact, while a reset is reported in whole seconds, so that waiting
-            # for it would leave up to two seconds of every window unused.
+            # If the client's own requests account for the complete use of the service's window, only its own count
+            # applies. It is exact, while a reset is reported in whole seconds: waiting for it would leave up to two
+            # seconds of every window unused.
             opened = self._reported_reset - self.window_seconds - SAME_RESET_SECONDS
             own = self.in_flight + len(self._replies) - bisect.bisect_left(self._replies, opened)
             self._is_only_caller = self.limit - reading.remaining <= own
 
     def _is_overtaken(self, now: float, remaining: int, reset: float) -> bool:
-        """Returns whether a newer report arrived before this one: it had less remaining in the same
-        window, or belonged to the next window.
+        """Returns whether a newer report arrived before this one. The newer report had fewer requests remaining in the
+        same window, or belonged to the next window.
         """
         if self._reported_remaining is None or now >= self._reported_reset:
             return False
@@ -144,7 +143,7 @@ class SlidingWindow:
     def wait_seconds(self, now: float, *, bulk: bool, ahead: int = 0) -> float:
         """Returns the seconds until a request may go out if `ahead` others go first.
 
-        0 means now, `UNKNOWN` that it depends on a reply.
+        0 means now, and `UNKNOWN` means that it depends on a reply.
         """
         reserve = 0
         if bulk and self.limit is not None and self._reserve_share:
@@ -177,7 +176,7 @@ class SlidingWindow:
     def probe_seconds(self, now: float) -> float:
         """Returns the seconds left to wait for the first reply, which reports the limit.
 
-        Sending earlier costs nothing but perhaps a 429.
+        Sending earlier risks only a 429.
         """
         return 0.0 if self._answered or self.in_flight == 0 else max(0.0, self._probed_until - now)
 
@@ -189,7 +188,7 @@ class SlidingWindow:
 
     def _by_report(self, now: float, reserve: int, ahead: int) -> float:
         if now >= self._reported_reset:
-            # The service has opened a new window, of which only the size is known.
+            # The service has opened a new window. Only its size is known.
             full = self.limit
             return UNKNOWN if full is not None and self.in_flight + ahead >= max(1, full - reserve) else 0.0
         return 0.0 if self._left() - reserve > ahead else self._reported_reset - now
@@ -219,7 +218,7 @@ class Slot(Protocol):
     def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
         """Records that the service replied, or may have counted the request.
 
-        `refused_for_seconds` is the wait it asked for with a 429.
+        `refused_for_seconds` is the wait that a 429 asked for.
         """
 
     def unsent(self) -> None:
@@ -242,7 +241,7 @@ class Pacer(Protocol):
 
 
 class _Queue:
-    """The queue of one kind of caller. Bulk jobs wait in their own, so that they never delay interactive calls."""
+    """The queue of one kind of caller. Bulk jobs have a separate queue, so that they never delay interactive calls."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -272,10 +271,10 @@ class _PacedWindow:
 
 
 class SlidingWindowPacer:
-    """The default pacer: one sliding window per limit key in this process, corrected by what the service reports.
+    """The default pacer: one sliding window per limit key in this process, corrected by the service's reports.
 
-    Several clients of a process share their limits if they are given the same one, and a pacer of
-    your own can ask it first. It belongs to one event loop at a time.
+    Several clients of a process share their limits if you pass them the same pacer, and a custom
+    pacer can wrap it. It belongs to one event loop at a time.
     """
 
     def __init__(self, config: Config | None = None, clock: Clock | None = None) -> None:
@@ -293,12 +292,12 @@ class SlidingWindowPacer:
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SlidingWindow(limit, reserve_share=self._config.interactive_reserve)
             paced = _PacedWindow(window, self._clock)
-        self._windows[key] = paced  # reinserted at the end, so that the order is that of use
+        self._windows[key] = paced  # reinserted at the end, to keep the windows in order of use
         return paced
 
     def begin_anew(self) -> None:
-        """Keeps the windows for another event loop, after the one they were used in is gone. Its
-        requests count as answered now.
+        """Keeps the windows for a new event loop after the old one was closed. The old loop's requests count as
+        answered now.
         """
         now = self._clock.monotonic()
         self._windows = {
@@ -308,8 +307,8 @@ class SlidingWindowPacer:
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a slot in the window of `key`. Callers of one kind are served in order of arrival.
 
-        Raises RateLimitTooLong at once if the wait is known to exceed `max_wait_seconds`, otherwise
-        when that time is up.
+        Raises RateLimitTooLong immediately if the wait is known to exceed `max_wait_seconds`, otherwise after that
+        time.
         """
         paced = self._paced(key, documented)
         queue = paced.queues[bulk]
@@ -370,15 +369,15 @@ class SlidingWindowPacer:
         return window.limit / window.window_seconds
 
     def seconds_until(self, key: str, documented: RateLimit | None, requests: int) -> float:
-        """Returns how long the last of so many unanswered requests of a job, those in flight included, has to wait."""
+        """Returns how long the last of `count` unanswered requests of a job has to wait, including requests in flight."""
         window = self._paced(key, documented).window
         ahead = requests - window.in_flight - 1
         return window.wait_seconds(self._clock.monotonic(), bulk=True, ahead=ahead) if ahead >= 0 else 0.0
 
 
 def seconds_until(pacer: Pacer, key: str, documented: RateLimit | None, requests: int) -> float:
-    """Returns how long the last of so many unanswered requests of a job, those in flight included, has
-    to wait. Of other pacers than the default one, the sustained rate says it.
+    """Returns how long the last of `count` unanswered requests of a job has to wait, including requests in flight. For
+    custom pacers, the sustained rate gives an estimate.
     """
     if isinstance(pacer, SlidingWindowPacer):
         return pacer.seconds_until(key, documented, requests)

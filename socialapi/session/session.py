@@ -65,8 +65,7 @@ if TYPE_CHECKING:
 class RetryBudget:
     """A retry budget for one host. Each success adds one retry, up to `size`; each retry costs one.
 
-    A host that answers two requests of three never runs out. One that answers none uses the budget
-    up once.
+    A host that answers two of three requests never exhausts it. A host that answers none exhausts it once.
     """
 
     def __init__(self, size: int) -> None:
@@ -103,7 +102,7 @@ _SESSIONS: Final[weakref.WeakSet["Session"]] = weakref.WeakSet()
 
 
 def _forget_threads() -> None:
-    """Has every session look at its event loop again, in a process that was just forked."""
+    """Makes every session check its event loop again in a forked process."""
     for session in _SESSIONS:
         session._thread = 0  # noqa: SLF001
 
@@ -184,8 +183,8 @@ class Session:
     ) -> Call[R]:
         """Returns the call of a route with these arguments. Nothing is sent yet.
 
-        Without `authenticator` the credential is the one that the API prefers. Raises InvalidInput
-        for arguments that break a rule, ConfigurationError if there is no such credential.
+        Without `authenticator`, uses the kind of credential that the API prefers. Raises InvalidInput for arguments
+        that break a rule, and ConfigurationError if there is no such credential.
         """
         request = self.plan(target.route).request(target, query, body, self.now)
         return self.prepared(request, options=options, authenticator=authenticator)
@@ -209,14 +208,14 @@ class Session:
         plan = self._plans.get(route)
         if plan is None:
             plan = Plan(route, self.config)
-            if not route.label:  # a route written out by the caller is new for every call
+            if not route.label:  # a route that the caller defines is new for every call
                 self._plans[route] = plan
         return plan
 
     async def call(self, call: Call[R]) -> R:
         """Returns the decoded result. Every failure is raised as a SocialApiError.
 
-        If the route allows it, the request is sent again when its answer cannot be decoded.
+        If the route allows it, sends the request again when its response cannot be decoded.
         """
         route = call.request.target.route
         if route.retry_undecodable:
@@ -227,13 +226,13 @@ class Session:
         return result
 
     def result_of(self, call: Call[R], reply: Reply) -> R:
-        """Returns the result in a reply. Raises what it says is wrong, with the name of the call."""
+        """Returns the result in a reply. Raises the reply's error, with the name of the call."""
         error: SocialApiError
         try:
             return read_result(call.request.target.route, reply)
         except (ApiError, DecodeError) as problem:
             error = problem
-        # Without the frames that have read the answer, which may hold tokens.
+        # Without the frames that have read the response, which may contain tokens.
         raise call.located(error).with_traceback(None)
 
     async def _call_until_decoded(self, call: Call[R]) -> R:
@@ -333,7 +332,7 @@ class Session:
 
     @functools.cached_property
     def _transport(self) -> "Transport":
-        """What sends, from the first request on: a dry run needs neither it nor aiohttp."""
+        """The transport, created for the first request: a dry run needs neither it nor aiohttp."""
         if self._closed:
             raise RuntimeError("this client is closed")
         return self._open_transport(self.config, self.network)
@@ -356,7 +355,7 @@ class Session:
         slot = await (acquiring if telemetry is None else telemetry.limit_wait(request, acquiring))
         outcome: A | TransportError | None = None
         started: float | None = None
-        # A call holds its place while it asks for a token, so the token's request takes none.
+        # A call keeps its slot while it requests a token, so the token request takes none.
         places = self._places if route.family is not OAUTH else None
         has_place = places is not None and places.try_take()
         try:
@@ -373,10 +372,10 @@ class Session:
             outcome = await (sending if telemetry is None else telemetry.attempt(call, sending))
         except TransportError as problem:
             if started is None:
-                raise  # no place, or no token, whose request was retried already
+                raise  # no slot, or no token, whose request was already retried
             outcome = problem
         finally:
-            # Also when cancelled or without a token: the slot must not leak.
+            # Even when cancelled or without a token: the slot must not leak.
             if has_place and places is not None:
                 if outcome is None or isinstance(outcome, (Reply, TransportError)):  # a union would be made anew
                     places.give_back()
@@ -390,8 +389,8 @@ class Session:
         return outcome
 
     async def _wait_for_place(self, places: ConnectionPlaces, options: CallOptions) -> float:
-        """Waits for a connection place, and returns for how long. Raises TransportError if none
-        becomes free in time.
+        """Waits for a connection slot, and returns how long it waited. Raises TransportError if none becomes free in
+        time.
         """
         began, seconds = self.clock.monotonic(), options.pool_wait_seconds
         if not await places.take(seconds):
@@ -404,12 +403,11 @@ class Session:
     def _enter_loop(self) -> None:
         """Moves the session to the running event loop. Raises ConfigurationError if it belongs to another one.
 
-        Called only where the thread or the loop has changed: in Python 3.11 asking for the running
-        loop is a system call.
+        Called only if the thread or the loop has changed: in Python 3.11, getting the running loop is a system call.
         """
         loop, former = asyncio.get_running_loop(), self._loop
         if former is not None and (former is not loop or self._process != os.getpid()):
-            # A forked process has the loop of its parent, which runs no more here.
+            # A forked process has the loop of its parent, which no longer runs here.
             if not former.is_closed() and self._process == os.getpid():
                 raise ConfigurationError(
                     "this client belongs to another event loop, which is not closed: make a client for each loop and "
@@ -429,11 +427,11 @@ class Session:
         self._loop, self._process, self._thread = loop, os.getpid(), threading.get_ident()
         self._end_of_loop = self._until_end_of_loop()
         with contextlib.suppress(StopIteration):
-            self._end_of_loop.__anext__().send(None)  # runs it to its `yield`, which makes the loop know it
+            self._end_of_loop.__anext__().send(None)  # runs it to its `yield`, which registers it with the loop
 
     async def _until_end_of_loop(self) -> AsyncGenerator[None, None]:
-        """Closes the connections at the end of `asyncio.run`, which ends every generator that the
-        event loop knows. A client that is used in several loops is closed in none of them.
+        """Closes the connections at the end of `asyncio.run`, which ends every generator that the event loop knows.
+        Does not close a client that is used in several loops.
         """
         try:
             yield
@@ -442,7 +440,7 @@ class Session:
                 await self._transport.close_connections()
 
     def _settle(self, slot: Slot, outcome: "Outcome | None", *, sent: bool) -> None:
-        """Reports the outcome to the pacer. An attempt that was cut off on its way may have been counted."""
+        """Reports the outcome to the pacer. The service may have counted an interrupted attempt."""
         if outcome is not None and not isinstance(outcome, TransportError):
             refused: float | None = None
             if outcome.status in RATE_LIMITED:
@@ -472,7 +470,7 @@ class Session:
             self._tell(self._on_reply, call, outcome, seconds)
 
     def _tell(self, on_reply: Callable[[ReplyInfo], object], call: Call[Any], outcome: Outcome, seconds: float) -> None:
-        """Calls the caller's function with what came back. What it raises changes nothing."""
+        """Calls the caller's function with the result of an attempt. Logs its first error, and ignores others."""
         request, status = call.request, None
         headers: Mapping[str, str] = {}
         if not isinstance(outcome, TransportError):
@@ -490,7 +488,7 @@ class Session:
     def _failure(self, call: Call[Any], outcome: Outcome) -> Failure | None:
         if isinstance(outcome, TransportError):
             if outcome.is_lasting:
-                # Treated like an executed request: it is not repeated.
+                # Treated like an executed request: it is not retried.
                 return Failure("yes", outcome.reason)
             return Failure("unknown" if outcome.may_be_executed else "no", outcome.reason)
         if outcome.ok:
@@ -502,9 +500,7 @@ class Session:
         return self._limit_headers.retry_after_seconds(headers, self.clock.time())
 
     async def _renewed(self, call: Call[Any], outcome: Outcome) -> bool:
-        """Replaces a token that was refused, once per call. Returns whether to try again; a 401
-        means that nothing was executed.
-        """
+        """Replaces a rejected token, once per call. Returns whether to try again; after a 401, nothing was executed."""
         sent = call.authorization
         if not isinstance(outcome, Reply) or outcome.status != 401 or sent is None or sent.token is None:
             return False
@@ -577,7 +573,7 @@ class Session:
         raise error
 
     def _error_of(self, call: Call[Any], reply: Reply) -> ApiError:
-        """Returns the error of a refusal, with the time at which a limit frees up, and a hint."""
+        """Returns the error of a rejection, with the time at which a limit frees up, and a hint."""
         error = read_error(reply)
         if isinstance(error, RateLimited) and (seconds := self.retry_after_seconds(reply.headers)) is not None:
             error.resets_at = self.now() + datetime.timedelta(seconds=seconds)
@@ -601,7 +597,7 @@ class Session:
     async def _ask_for_user_tokens(
         self, body: "OAuth2TokenRequest", requester: TokenRequester
     ) -> "tuple[RenewedTokens, DecodeError | None]":
-        """Returns the tokens in the answer, and the error to raise once they are stored."""
+        """Returns the tokens in the response, and the error to raise once they are stored."""
         from socialapi.models.oauth import RenewedTokens
         from socialapi.routes import oauth as routes
 

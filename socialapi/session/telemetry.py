@@ -1,10 +1,10 @@
-"""Spans and metrics by OpenTelemetry, for clients that have telemetry switched on.
+"""Spans and metrics with OpenTelemetry, for clients with telemetry.
 
-No other module imports the library. A client without telemetry has None in place of `Telemetry`, so
-that it costs one comparison.
+No other module imports the library. A client without telemetry has None instead of `Telemetry`,
+which costs one comparison.
 
-Spans and metrics name routes, classes of errors, statuses and counts. They never hold a URL, a
-message, a body or a value, because these may be personal data or secrets.
+Spans and metrics contain routes, classes of errors, statuses and counts. They never contain a URL, a message, a body or
+a value, because these may be personal data or secrets.
 """
 
 import asyncio
@@ -42,18 +42,18 @@ RETRY_REASON: Final = "socialapi.retry.reason"
 DISCONNECT_REASON: Final = "socialapi.stream.disconnect.reason"
 
 DURATION_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
-"""In seconds, as the semantic conventions advise for `http.client.request.duration`."""
+"""Buckets in seconds, as the semantic conventions advise for `http.client.request.duration`."""
 WAIT_BUCKETS: Final = (0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900, 1800)
-"""In seconds. Windows of rate limits last from one to 15 minutes, and streams wait up to 16 minutes."""
+"""Buckets in seconds. Windows of rate limits last from one to 15 minutes, and streams wait up to 16 minutes."""
 SHORTEST_WAIT_SECONDS: Final = 0.001
-"""Anything shorter counts as no wait, because a slot was free."""
+"""The shortest recorded wait. After a shorter one, a slot was free."""
 
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
 class Instrumentation:
-    """Creates spans and instruments with the tracer and meter providers that the application has
-    set. Without any, nothing is recorded.
+    """Creates spans and instruments with the application's tracer and meter providers. Without providers, nothing is
+    recorded.
 
     Raises ConfigurationError if OpenTelemetry is not installed.
     """
@@ -69,7 +69,7 @@ class Instrumentation:
 
     @contextmanager
     def span(self, name: str, attributes: Attributes, *, is_client: bool = False) -> "Iterator[Span]":
-        """Starts a span, makes it the current one and ends it, with the class of an error that was raised."""
+        """Starts a span, makes it current and ends it, with the class of a raised error."""
         trace = self._trace
         kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
         span = self._tracer.start_span(name, attributes=attributes, kind=kind)
@@ -82,7 +82,7 @@ class Instrumentation:
                 raise
 
     def record_failure(self, span: "Span", problem: BaseException) -> None:
-        """Records in a span the class of an error, and its status if it has one. A cancellation is no error."""
+        """Records the class of an error in a span, and its status if it has one. A cancellation is not an error."""
         if not span.is_recording():
             return
         span.set_attribute(ERROR_TYPE, type_of(problem))
@@ -181,7 +181,7 @@ class Telemetry(Instrumentation):
         self.add_event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
 
     async def job(self, kind: str, running: Awaitable[T], counts: Callable[[], Mapping[str, int]]) -> T:
-        """Returns the result of a job, in a span that holds its counts, however the job ends."""
+        """Returns the result of a job, in a span with its counts, even if the job fails."""
         with self.span("socialapi.job", {JOB_KIND: kind}) as span:
             try:
                 return await running
@@ -199,13 +199,13 @@ class Telemetry(Instrumentation):
             return await settling
 
     def count_rows(self, kind: str, counts: Mapping[str, int]) -> None:
-        """Counts the rows of a job that got their outcome since the last call."""
+        """Counts the rows of a job with a new outcome since the last call."""
         for outcome, rows in counts.items():
             if rows > 0:
                 self._instruments.rows.add(rows, {JOB_KIND: kind, OUTCOME: outcome})
 
     def connection(self, request: Request[Any], former: "ConnectionSpan | None") -> "ConnectionSpan":
-        """Starts and returns the span of a stream's connection, with a link to the span of the `former` one."""
+        """Starts and returns the span of a stream's connection, with a link to the span of the `former` connection."""
         trace = self._trace
         links = [] if former is None else [trace.Link(former.span.get_span_context())]
         attributes = self._attributes_of(request)
@@ -220,7 +220,7 @@ class Telemetry(Instrumentation):
             return await work
 
     def record_reconnect(self, attributes: Attributes, *, gap_seconds: float) -> None:
-        """Counts a connection that replaces a lost one, and records the time in between."""
+        """Counts a connection that replaces a lost one, and records the time between them."""
         self._instruments.reconnects.add(1, attributes)
         self._instruments.gap.record(gap_seconds, attributes)
 
@@ -257,7 +257,7 @@ class ConnectionSpan:
         self._by_route = by_route
 
     async def open(self, work: Awaitable[T]) -> T:
-        """Returns the answer of the service. Ends the span if there is none."""
+        """Returns the response of the service. Ends the span if there is none."""
         try:
             return await self._telemetry.run_within(self.span, work)
         except BaseException as problem:
@@ -276,7 +276,7 @@ class ConnectionSpan:
         self.span.add_event("socialapi.stream.gap", gap)
 
     def end_lost(self, reason: str, problem: BaseException | None, *, received_bytes: int) -> None:
-        """Ends the span with the kind of the disconnect and the class of its error, unless it has ended already."""
+        """Ends the span with the kind of disconnect and the class of its error, unless it has already ended."""
         if not self.span.is_recording():
             return
         self.span.set_attributes({DISCONNECT_REASON: reason, "socialapi.stream.received": received_bytes})
@@ -333,7 +333,7 @@ def type_of(problem: BaseException) -> str:
 
 
 def _reason_of(failure: Failure) -> str:
-    """Returns why an attempt is retried: its status, or that there was no usable answer."""
+    """Returns why an attempt is retried: its status, or that there was no usable response."""
     if failure.status is None:
         return "not_sent" if failure.executed == "no" else "no_answer"
     return str(failure.status) if failure.status >= 300 else "answer_not_accepted"

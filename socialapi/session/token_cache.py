@@ -18,7 +18,7 @@ from socialapi.internal.shielded import shielded
 
 LOCK_TIMEOUT_SECONDS: Final = 180.0
 MAX_CACHE_BYTES: Final = 64_000_000
-"""The size of the largest file of tokens that is read: about 250,000 tokens."""
+"""The size of the largest token file: about 250,000 tokens."""
 
 
 class TokenCache(Protocol):
@@ -34,7 +34,7 @@ class TokenCache(Protocol):
         """Deletes the token if it is still stored; a newer one stays."""
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Returns a context manager that is held by the one caller that fetches a token for the key."""
+        """Returns a context manager that only one caller can hold, the one that fetches a token for the key."""
 
 
 def cache_key(*parts: str) -> str:
@@ -47,8 +47,8 @@ class MemoryTokenCache:
 
     def __init__(self) -> None:
         self._tokens: dict[str, str] = {}
-        # Each as long as somebody holds it or waits for it. One per event loop: a loop that is gone
-        # may have left its own locked.
+        # Each lock exists while a task holds it or waits for it. One per event loop: a closed loop may have left its
+        # lock locked.
         self._locks: WeakValueDictionary[tuple[str, asyncio.AbstractEventLoop], asyncio.Lock] = WeakValueDictionary()
 
     async def load(self, key: str) -> str | None:
@@ -66,8 +66,8 @@ class MemoryTokenCache:
 
     @contextlib.asynccontextmanager
     async def lock(self, key: str) -> AsyncIterator[None]:
-        """Holds the lock of the key; one holder at a time in this process. Raises ConfigurationError
-        if others hold it for 3 minutes.
+        """Holds the lock of the key; one holder at a time in this process. Raises ConfigurationError if it is not free
+        within 3 minutes.
         """
         lock = self._locks.setdefault((key, asyncio.get_running_loop()), asyncio.Lock())
         try:
@@ -89,9 +89,8 @@ class MemoryTokenCache:
 class FileTokenCache:
     """Keeps tokens in one JSON file (mode 0600) that processes can share.
 
-    The file is locked without blocking the event loop and replaced atomically. By default it is in
-    the user's cache directory. Raises ConfigurationError if `path` is not a path, and without one for
-    a user who has no home.
+    The file is locked without blocking the event loop and replaced atomically. By default, it is in the user's cache
+    directory. Raises ConfigurationError if `path` is not a path, or is missing and the user has no home.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
@@ -119,7 +118,7 @@ class FileTokenCache:
 
     @contextlib.asynccontextmanager
     async def _locked(self, purpose: str) -> AsyncIterator[None]:
-        # Imported here: it takes a tenth of aiohttp's import time.
+        # Imported here, because it takes a tenth of aiohttp's import time.
         from filelock import AsyncFileLock, Timeout
 
         await asyncio.to_thread(self._make_folder)
@@ -138,8 +137,8 @@ class FileTokenCache:
             await lock.release()
 
     async def _replaced(self, key: str, expected: str | None, token: str | None) -> None:
-        """Replaces a token in the file. The lock is held until that is done, even if the caller is
-        cancelled: the thread goes on, and would undo what another process writes meanwhile.
+        """Replaces a token in the file. Holds the lock until then, even if the caller is cancelled: the thread
+        continues, and would undo another process's changes.
         """
         async with self._locked("write"):
             writing = asyncio.ensure_future(asyncio.to_thread(self._replace, key, expected, token))
@@ -167,7 +166,7 @@ class FileTokenCache:
         except OSError as problem:
             raise ConfigurationError(f"the token cache {self.path} cannot be read: {problem.strerror}") from None
         except (ValueError, RecursionError):
-            # Files are replaced atomically, so this is not a half-written one of ours. Tokens can be fetched again.
+            # Files are replaced atomically, so this is not a half-written token file. Tokens can be fetched again.
             return {}
         return {k: Secret(v) for k, v in tokens.items() if isinstance(v, str)} if isinstance(tokens, dict) else {}
 

@@ -43,39 +43,39 @@ PROXY_REFUSAL: Final = 407
 """The status of a proxy that requires authentication (RFC 9110, section 15.5.8)."""
 
 CONNECTING_SHARE: Final = 0.9
-"""The connect timeout as a share of the total one. It must end first, because after the total timeout
-it is unknown whether the request was sent.
+"""The connect timeout as a share of the total timeout. It must end first, because after the total timeout it is unknown
+whether the request was sent.
 """
 
 
 MAX_REFUSAL_BYTES: Final = 1_000_000
-"""How much of a refusal is read."""
+"""How much of an error response is read."""
 
 LIVE_READ_BYTES: Final = 2**15
-"""How many arrived bytes are read at once. They may be in pieces of a byte or two, which aiohttp joins."""
+"""How many bytes are read in one call. They may have arrived in pieces of a byte or two, which aiohttp joins."""
 LIVE_BUFFER_BYTES: Final = 2**16
-"""The read buffer for an answer that does not end. aiohttp stops reading when more than twice as much is unread."""
+"""The read buffer for an endless response. aiohttp stops reading when more than twice as much is unread."""
 
 
 class _Lost(Exception):
     """A broken connection, as an exception that aiohttp does not know.
 
-    aiohttp repeats GET, PUT and DELETE once when a reused connection drops, with the same headers:
-    the signature of the first attempt, uncounted and unpaced. A middleware that raises this
-    exception instead, before that code sees the error, leaves the decision to the session.
+    aiohttp retries GET, PUT and DELETE once when a reused connection drops. It sends the signature of the first attempt
+    again, and the pacer does not count the retry. A middleware raises this exception before aiohttp sees the error, so
+    the session decides about a retry.
     """
 
 
 class _ClientCertificateRefused(Exception):
-    """The host ended the handshake because it does not accept the client certificate, or wants one.
+    """The host ended the handshake because it rejects the client certificate, or requires one.
 
-    With TLS 1.3 this arrives after the client's last handshake message, so after aiohttp regards
-    the connection as made. Nothing was executed.
+    With TLS 1.3, this arrives after the client's last handshake message, when aiohttp considers the
+    connection open. Nothing was executed.
     """
 
 
 class _TunnelFailed(Exception):
-    """A proxy that was asked for a tunnel closed the connection or did not answer with HTTP. Nothing was sent on."""
+    """A proxy closed the connection or did not respond with HTTP when asked for a tunnel. It forwarded nothing."""
 
 
 async def _no_silent_repeat(
@@ -97,11 +97,11 @@ async def _no_silent_repeat(
 
 
 class _CleanConnector(aiohttp.TCPConnector):
-    """A connector that does not use a connection again on which something arrived unasked.
+    """A connector that does not reuse a connection on which unsolicited data arrived.
 
-    aiohttp would take it for the answer to the next request. Some hosts say that they close an idle
-    connection by answering 408 to no request. aiohttp has no public way to look at an idle
-    connection; a test fails where `_get` is no longer what takes one from the pool.
+    aiohttp would treat the data as the response to the next request. Some hosts send an unsolicited
+    408 when they close an idle connection. aiohttp has no public way to inspect an idle connection;
+    a test fails if `_get` no longer takes connections from the pool.
     """
 
     async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
@@ -113,7 +113,7 @@ class _CleanConnector(aiohttp.TCPConnector):
         return connection
 
     def abandon(self) -> None:
-        """Forgets all connections without closing them, which the event loop they belong to would have to do."""
+        """Forgets all connections without closing them, which only their own event loop could do."""
         self._conns.clear()
         self._closed = True
 
@@ -129,7 +129,7 @@ class _Parts(payload.Payload):
         self._size = sum(map(len, parts))
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """Returns the whole body as text."""
+        """Returns the complete body as a string."""
         return b"".join(self._parts).decode(encoding, errors)
 
     async def write(self, writer: AbstractStreamWriter) -> None:
@@ -139,13 +139,13 @@ class _Parts(payload.Payload):
 
 
 LOST: Final = (_Lost, aiohttp.ClientError, TimeoutError, BrokenEncoding)
-"""Raised when the request may have been sent, and its answer cannot be read."""
+"""Raised when the request may have been sent, and its response cannot be read."""
 
 
 class LiveReply:
-    """The start of a successful response whose body does not end. Its holder has to close it.
+    """The start of a successful response with an endless body.
 
-    `on_close` is called once, when it is closed.
+    The caller must close it, which calls `on_close` once.
     """
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
@@ -181,8 +181,8 @@ class LiveReply:
     async def read(self) -> bytes:
         """Returns the next bytes that have arrived; empty at the end of the body.
 
-        Raises OutcomeUnknown if the connection broke. Cancelling it loses no data. While the
-        service is silent it does not return: cancel it or call `close`.
+        Raises OutcomeUnknown if the connection broke. Cancelling it loses no data. It does not return while the service
+        is silent: cancel it or call `close`.
         """
         content = self._response.content
         error: TransportError
@@ -197,7 +197,7 @@ class LiveReply:
         except LOST as problem:
             rest = b""
             if content.exception() is not None:
-                # aiohttp keeps raising its error from now on, although bytes that arrived before are unread.
+                # aiohttp keeps raising its error from now on, even if earlier bytes are unread.
                 content.set_exception(None)  # type: ignore[arg-type]  # takes it back, though declared to set one only
                 rest = content.read_nowait()
                 content.set_exception(problem)
@@ -210,7 +210,7 @@ class LiveReply:
         raise error
 
     def _taken(self, chunk: bytes) -> bytes:
-        """Returns bytes of the body as they are to be read, and counts them as read."""
+        """Returns bytes of the body, decompressed if necessary, and counts them as read."""
         self.read_bytes += len(chunk)
         return chunk if self._decompressor is None else self._decompressor.feed(chunk)
 
@@ -224,21 +224,21 @@ class LiveReply:
 
 
 MAX_HEADER_BYTES: Final = 65_536
-"""The longest header of an answer that is read. Proxies add some of 12 kB."""
+"""The longest header of a response. Some proxies add headers of 12 kB."""
 MAX_HEADERS: Final = 1_000
-"""The most lines of headers that are read."""
+"""The most header lines of a response."""
 
 _OPTIONS: Final[Mapping[str, Any]] = {
     "allow_redirects": False,
     "raise_for_status": False,
     "middlewares": (_no_silent_repeat,),
-    "auto_decompress": False,  # done here: aiohttp takes neither x-gzip nor zeros behind a member
+    "auto_decompress": False,  # done here, because aiohttp supports neither x-gzip nor zeros after a member
     "max_line_size": MAX_HEADER_BYTES,
     "max_field_size": MAX_HEADER_BYTES,
-    # Its bound of 128 lines came together with the option.
+    # aiohttp's bound of 128 lines came together with the option.
     **({"max_headers": MAX_HEADERS} if "max_headers" in (aiohttp.ClientSession.__init__.__kwdefaults__ or ()) else {}),
 }
-"""The options of every request. They replace those that a session of the user's may have."""
+"""The options of every request. They override the options of a user's session."""
 
 
 class Transport:
@@ -275,7 +275,7 @@ class Transport:
             raise RuntimeError("this client is closed")
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                # Without a limit, because the session counts the places.
+                # Without a limit, because the session counts the slots.
                 connector=self._connector or _CleanConnector(limit=0),
                 connector_owner=self._connector is None,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -284,7 +284,7 @@ class Transport:
         return self._session
 
     def begin_anew(self) -> None:
-        """Forgets the connections of an event loop that is gone. Nothing can be closed in it."""
+        """Forgets the connections of a closed event loop, in which nothing can be closed."""
         session, self._session = self._session, None
         if session is not None:
             connector = session.connector
@@ -313,7 +313,7 @@ class Transport:
     async def open(
         self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
     ) -> Reply | LiveReply:
-        """Returns the start of an answer that does not end, or the complete answer if it is no success.
+        """Returns the start of an endless response, or the complete response if it is an error.
 
         `timeout_seconds` bounds the connecting only. Raises the same errors as `send`.
         """
@@ -325,7 +325,7 @@ class Transport:
                 return live
             return await self._reply(response)
 
-        # Compressed lines would wait for others to fill a block.
+        # Compressed lines would wait until a block is full.
         headers = {**headers, "Accept-Encoding": "identity"}
         return await self._exchange(
             request,
@@ -346,7 +346,7 @@ class Transport:
         total_seconds: float | None,
         buffer_bytes: int | None = None,
     ) -> A:
-        """Sends the request, returns what `finish` makes of the response, translates errors."""
+        """Sends the request and returns the result of `finish` for the response. Translates errors."""
         url = _url_of(request.origin, request.url)
         check_headers(headers)
         connection = self._connection_options.get(request.origin) or await self._options_for(request.origin, url)
@@ -366,26 +366,26 @@ class Transport:
                 return reply
             error = _not_sent(url, _why_not_relayed(PROXY_REFUSAL), is_lasting=True)
         except _TunnelFailed:
-            error = _not_sent(url, "the proxy ended the connection, or did not answer as one", is_lasting=False)
+            error = _not_sent(url, "the proxy ended the connection, or did not respond as a proxy", is_lasting=False)
         except _ClientCertificateRefused:
             error = _not_sent(url, CLIENT_CERTIFICATE_REFUSED, is_lasting=True)
         except NOT_SENT as problem:
             error = _not_sent(url, not_sent_reason(problem), is_lasting=_is_lasting(problem))
         except (UnicodeError, aiohttp.InvalidURL):
-            error = ConfigurationError(f"{request.origin} is no host that can be looked up")
+            error = ConfigurationError(f"{request.origin} is not a valid host name")
         except ValueError:
             if self._owns_session:
                 raise
             error = ConfigurationError(OWN_CREDENTIALS)
         except LOST as problem:
             error = OutcomeUnknown(_why_lost(problem, timeout_seconds), url.host or "", port=url.port)
-        # Raised outside the handlers: aiohttp's error may hold the headers of the request, so it
-        # must not be the context of this one.
+        # Raised outside the handlers: aiohttp's error may contain the headers of the request, so it must not be the
+        # context.
         raise error
 
     async def _options_for(self, origin: str, url: yarl.URL) -> ConnectionOptions:
-        """Returns the options and headers of every request to a host, and keeps them by its origin, so that no
-        URL has to be parsed for the next request.
+        """Returns the options and headers of every request to a host. Caches them by origin, so that the next request
+        parses no URL.
         """
         found = await self.network.options_for(url.scheme, url.host or "", url.port)
         options, headers = {**_OPTIONS, **found.options}, {**self._headers, **found.headers}
@@ -393,7 +393,7 @@ class Transport:
         return every
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
-        """Returns the response. If it is a refusal, or a success that is too large, only its beginning."""
+        """Returns the response, or only its beginning if it is an error response or too large."""
         limit, headers = self._config.max_response_bytes, _headers_of(response)
         decompressor = Decompressor.of(headers["content-encoding"]) if "content-encoding" in headers else None
         try:
@@ -412,14 +412,14 @@ class Transport:
             response.close()
             raise
         if len(body) <= limit:
-            # The connection is free for others: aiohttp releases it at the end of the body.
+            # The connection is free for other requests: aiohttp releases it at the end of the body.
             return Reply(response.status, headers, body)
         response.close()
         return Reply(response.status, headers, body[:limit], max_bytes=limit)
 
     async def _read_refusal(self, response: aiohttp.ClientResponse, decompressor: Decompressor | None) -> bytes:
-        """Returns the beginning of the body of a refusal, without waiting for the rest. Ignores a
-        broken connection, and what cannot be decompressed.
+        """Returns the beginning of the body of an error response, without waiting for the rest. Ignores a broken
+        connection, and invalid compressed data.
         """
         limit = min(MAX_REFUSAL_BYTES, self._config.max_response_bytes)
         content = b""
@@ -436,16 +436,16 @@ class Transport:
         await self.close_connections()
 
     async def close_connections(self) -> None:
-        """Closes what is open, as `aclose` does. Further requests open other connections."""
+        """Closes everything, as `aclose` does. Further requests open new connections."""
         for live in list(self._live):
-            live.close()  # aiohttp would leave a pending read waiting
+            live.close()  # aiohttp would never end a pending read
         if self._owns_session and self._session is not None:
             session, self._session = self._session, None
             await session.close()
 
 
 async def _decompressed(content: aiohttp.StreamReader, decompressor: Decompressor, first: bytes, limit: int) -> bytes:
-    """Returns a body decompressed, and of one that is larger than the limit a byte more than that."""
+    """Returns a decompressed body. If it is larger than the limit, returns one byte more than the limit."""
     chunks, size, chunk = list[bytes](), 0, first
     while chunk and size <= limit:
         chunks.append(decompressor.feed(chunk, limit + 1 - size))
@@ -479,17 +479,17 @@ def _is_success(status: int) -> bool:
 
 
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
-    # By `items`, because the names alone come once each where a header is repeated (multidict 7).
+    # By `items`, because the keys contain a repeated header only once (multidict 7).
     headers = {name.lower(): value for name, value in response.headers.items()}
     if len(headers) < len(response.headers):
-        for name in headers.keys() - {"set-cookie"}:  # which RFC 9110, section 5.3, does not allow to be joined
+        for name in headers.keys() - {"set-cookie"}:  # which RFC 9110, section 5.3, does not allow to join
             headers[name] = ", ".join(response.headers.getall(name))
     return headers
 
 
 NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {
     aiohttp.ConnectionTimeoutError: "no connection within the time allowed",
-    aiohttp.ServerFingerprintMismatch: "its certificate is another one than expected",
+    aiohttp.ServerFingerprintMismatch: "its certificate is not the expected one",
     aiohttp.ClientSSLError: "no TLS connection could be made",
     aiohttp.ClientConnectorDNSError: "its name cannot be resolved",
 }
@@ -499,11 +499,11 @@ NOT_TRUSTED: Final = (
     "SOCIALAPI_CA_FILE), or give Client(ssl=…) a context"
 )
 _NOT_STRICT: Final = (
-    "it or its authority's lacks what RFC 5280 wants, which Python 3.13 and later look for. Have it issued anew, or give "
+    "it or its authority's certificate violates RFC 5280, which Python 3.13 and later check. Have it issued again, or give "
     "Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
 )
-_NOT_AN_AUTHORITY: Final = "its issuer's certificate is not that of an authority. Have it issued by one"
-# From X509_V_ERR_PATHLEN_INVALID_FOR_NON_CA to X509_V_ERR_EC_KEY_EXPLICIT_PARAMS: found by strict checks alone.
+_NOT_AN_AUTHORITY: Final = "its issuer is not a certificate authority. Have it issued by an authority"
+# From X509_V_ERR_PATHLEN_INVALID_FOR_NON_CA to X509_V_ERR_EC_KEY_EXPLICIT_PARAMS: found only by strict checks.
 _STRICT_FAULTS: Final = range(80, 95)
 CERTIFICATE_FAULTS: Final[Mapping[int, str]] = {
     9: "it is not valid yet: check this machine's clock",
@@ -524,7 +524,7 @@ OWN_CREDENTIALS: Final = (
     "the aiohttp session cannot send this request. If it has credentials of its own (auth=, or trust_env= with a netrc "
     "entry for the host), make it without them"
 )
-"""Said of a ValueError, which aiohttp raises when a session would send another credential."""
+"""The reason for a ValueError, which aiohttp raises when a session would send a different credential."""
 CLIENT_CERTIFICATE_REFUSED: Final = (
     "it does not accept the client certificate, or requires one: give Client(ssl=…) a context that has loaded one, or "
     "set SOCIALAPI_CLIENT_CERT and SOCIALAPI_CLIENT_KEY"
@@ -554,7 +554,7 @@ def not_sent_reason(problem: Exception) -> str:
     whereto = " to the proxy" if isinstance(problem, aiohttp.ClientProxyConnectionError) else ""
     says = os_error and os_error.strerror
     if isinstance(os_error, ConnectionError) and os_error.errno:
-        says = os.strerror(os_error.errno)  # asyncio's own text has the address again
+        says = os.strerror(os_error.errno)  # asyncio's own message repeats the address
     return f"could not connect{whereto} ({says or type(problem).__name__})"
 
 
@@ -562,8 +562,8 @@ def _was_asking_proxy(problem: BaseException) -> bool:
     """Returns whether the connection was lost while a proxy was asked for a tunnel, before the
     first byte of the request.
 
-    aiohttp raises the same errors in both cases, and only the traceback tells them apart. If this
-    does not find it, the outcome counts as unknown.
+    aiohttp raises the same errors in both cases, and only the traceback distinguishes them. If this function does not
+    detect the case, the outcome counts as unknown.
     """
     frames = traceback.walk_tb(problem.__traceback__)
     return any(frame.f_code.co_name == "_create_proxy_connection" for frame, _ in frames)

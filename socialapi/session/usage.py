@@ -1,4 +1,4 @@
-"""Counts what a client has read and sent, since reading costs money and counts toward caps."""
+"""Counts the objects and requests of a client, because reading costs money and counts toward caps."""
 
 import collections
 import datetime
@@ -20,11 +20,11 @@ _included: Final = operator.attrgetter(*_INCLUDED)
 
 @attrs.frozen(kw_only=True)
 class Usage(Exported):
-    """What a client has read and sent since it was created.
+    """The objects read and requests sent by a client since it was created.
 
-    `resources` counts the objects that GET requests returned, expansions among them, by the name of
-    their class. `requests` counts what was sent by method and route, retries among them;
-    `client.request` counts as one route. Objects that a stream delivers are counted by the stream.
+    `resources` counts the objects that GET requests returned, including expansions, by class name. `requests` counts
+    the requests by method and route, including retries; `client.request` counts as one route. Each stream counts its
+    own objects.
     """
 
     since: datetime.datetime
@@ -38,17 +38,17 @@ class UsageCounter:
     def __init__(self, since: datetime.datetime) -> None:
         self._since = since
         self._resources: collections.Counter[str] = collections.Counter()
-        # By route and named when asked for, because every call is counted.
+        # By route, and named only on access, because every call is counted.
         self._items: collections.Counter[Route[Any]] = collections.Counter()
         self._requests: collections.Counter[Route[Any] | str] = collections.Counter()
 
     def count_sent(self, route: Route[Any]) -> None:
         """Counts a request."""
-        # The paths of routes that the caller writes out may be any number.
+        # The number of routes that callers define is unlimited.
         self._requests[f"{route.method} (client.request)" if route.label else route] += 1
 
     def count_read(self, route: Route[Any], result: object) -> None:
-        """Counts the objects of an answer."""
+        """Counts the objects of a response."""
         if route.method != "GET":
             return
         if not isinstance(result, Page):
@@ -61,7 +61,7 @@ class UsageCounter:
                 self._resources[name] += len(objects)
 
     def usage(self) -> Usage:
-        """Returns the counts up to now."""
+        """Returns the current counts."""
         resources = self._resources.copy()
         for route, count in self._items.items():
             (kind,) = typing.get_args(route.result)

@@ -28,7 +28,7 @@ RATE_LIMIT_CEILING_SECONDS: Final = 960.0
 STEADY_SECONDS: Final = 20.0
 """A connection that delivered data and lasted this long resets the backoff."""
 LONG_LIVED_SECONDS: Final = HTTP_CEILING_SECONDS
-"""A connection that lasted this long resets it without data too: reconnecting so rarely is harmless."""
+"""A connection that lasted this long resets it even without data, because reconnecting this rarely is harmless."""
 
 _OF_DISCONNECT: Final[dict[str, DisconnectKind]] = {
     "OperationalDisconnect": "network",
@@ -88,10 +88,10 @@ def disconnect_of_problems(problems: Iterable[Problem | ServiceError]) -> Discon
 
 
 def disconnect_of_refusal(refusal: ApiError, retry_after_seconds: float | None, *, left_behind: bool) -> Disconnect:
-    """Returns the disconnect for an answer that is no stream.
+    """Returns the disconnect for a response that is not a stream.
 
     `left_behind` says that a connection of this stream broke recently. The service may still count
-    it, so "too many connections" is no reason to give up.
+    it, so "too many connections" is then not final.
     """
     kind: DisconnectKind
     disconnect = disconnect_of_problems(refusal.problems)
@@ -99,8 +99,8 @@ def disconnect_of_refusal(refusal: ApiError, retry_after_seconds: float | None, 
         issue = getattr(disconnect.problem, "connection_issue", None)
         kind = "http" if issue == "TooManyConnections" and left_behind else disconnect.kind
         if kind == "network":
-            # The network works, since it brought an answer. What an open stream would reconnect at
-            # once for is a refusal here.
+            # The network works, because a response arrived. A problem after which an open stream would reconnect
+            # immediately is a rejection here.
             kind = "rate_limit" if refusal.status in RATE_LIMITED else "http"
         return attrs.evolve(disconnect, kind=kind, error=refusal, retry_after_seconds=retry_after_seconds)
     kind = "rate_limit" if refusal.status in RATE_LIMITED else "final" if refusal.is_lasting else "http"
@@ -113,9 +113,8 @@ def disconnect_of_refusal(refusal: ApiError, retry_after_seconds: float | None, 
 class Schedule:
     """The number of successive failures of each kind, and the wait after the next one.
 
-    Data alone reset the backoff of refusals. That of lost connections is reset only if the
-    connection also lasted a while: a service that sends a line and hangs up is contacted less and
-    less often.
+    Data alone resets the backoff of rejections. The backoff of lost connections is reset only if the connection also
+    lasted a while, so that the client contacts a service that sends a line and hangs up less and less often.
     """
 
     _network: int = 0
@@ -123,7 +122,7 @@ class Schedule:
     _rate_limit: int = 0
 
     def served(self, lived_seconds: float) -> None:
-        """Records the end of a connection that delivered data, or lasted long without."""
+        """Records the end of a connection that delivered data, or lasted long without data."""
         self._http = self._rate_limit = 0
         if lived_seconds >= STEADY_SECONDS:
             self._network = 0
@@ -131,8 +130,8 @@ class Schedule:
     def wait_seconds(self, disconnect: Disconnect, jitter: float) -> float:
         """Returns the seconds to wait after a disconnect, which must not be final.
 
-        `jitter` is a random number from 0 to 1. The first lost connection is replaced at once. A
-        longer wait that the service asked for is used instead.
+        `jitter` is a random number from 0 to 1. The first lost connection is replaced immediately. If the service asks
+        for a longer wait, that wait is used instead.
         """
         if disconnect.kind == "network":
             wait = min(NETWORK_CEILING_SECONDS, self._network * NETWORK_STEP_SECONDS)

@@ -31,12 +31,12 @@ class StreamTimeouts:
 
 
 class Connection:
-    """A live answer that is read line by line. `start` starts its watcher, `close` ends both.
+    """A live response that is read line by line.
 
-    `caught_up_at` is the latest wall time at which everything sent so far was known to have
-    arrived. The consumer sets `is_in_use` when it takes a line, `brought_data` if the line held
-    data, and `disconnect_notice` if the service announced the end of the connection. `over` is set
-    with the reason when there is nothing more to read.
+    `start` starts its watcher, `close` ends both. `caught_up_at` is the latest wall time at which
+    everything sent so far was known to have arrived. The consumer sets `is_in_use` when it takes a
+    line, `brought_data` if the line contained data, and `disconnect_notice` if the service
+    announced the end of the connection. `over` has the reason when there is nothing more to read.
     """
 
     def __init__(
@@ -76,9 +76,11 @@ class Connection:
         return self._framer.rest
 
     def page(self, lines: Sequence[bytes]) -> str | None:
-        """Returns what a page of markup says that came in place of a stream, by its first lines; None for a stream."""
+        """Returns the message of an HTML or XML page that arrived instead of a stream, from its first lines; None for a
+        stream.
+        """
         text = b"" if self.brought_data else b"\n".join((*lines, self.rest)).lstrip()
-        # A stream may begin with a line of anything, and goes on.
+        # A stream may begin with any line, and continues.
         if text[:1] != b"<" or "html" not in self._reply.headers.get("content-type", ""):
             return None
         return read_error(Reply(self._reply.status, self._reply.headers, text)).summary
@@ -133,7 +135,7 @@ class Connection:
             self._idle_since = self._clock.monotonic()
 
     def _record_full_buffer(self, waiting_bytes: int) -> None:
-        """Records since when unread data has been filling the buffer, which holds up the connection."""
+        """Records when unread data began to fill the buffer, which delays the connection."""
         if waiting_bytes < FULL_READ_BYTES:
             self._full_since = None
             self._is_warned = False
@@ -153,7 +155,7 @@ class Connection:
     async def _watch(self) -> None:
         """Watches the connection until it is silent. If the watcher fails, it closes the connection.
 
-        Without a watcher nobody would notice silence.
+        Without a watcher, silence would go unnoticed.
         """
         try:
             while (left := await self._look()) is not None:
@@ -179,7 +181,7 @@ class Connection:
             return CHECK_INTERVAL_SECONDS
         left = self._idle_since + self._timeouts.slow_seconds - now
         if left <= 0:
-            # Lines that were read together are handed out while nothing is being read.
+            # Lines that were read together are returned while nothing is being read.
             self._warn(now - self._idle_since, consumer=not self.is_in_use)
             left = CHECK_INTERVAL_SECONDS
         self.is_in_use = False
@@ -188,10 +190,9 @@ class Connection:
     async def _note_if_empty(self) -> None:
         """Records a time at which there was nothing to read, after the event loop has polled the sockets.
 
-        That alone proves nothing, because a dead connection is silent too. But when something
-        arrives later, everything sent before that time has arrived, except what was delayed in
-        transit. The time of that arrival would be too late: it may be noticed long after the
-        service has sent its last byte and published more.
+        That alone proves nothing, because a dead connection is silent too. But when data arrives later, everything sent
+        before that time has arrived, except for data delayed in transit. The time of the later arrival would be too
+        late: it may be noticed long after the service has sent its last byte and published more.
         """
         at, since = self._clock.time(), self._silent_since
         await asyncio.sleep(0)

@@ -14,8 +14,8 @@ from socialapi.models.events import (
     ActivityEvent,
     EventType,
     canonical_event_type,
-    refuse_misspelt_event_pattern,
-    refuse_misspelt_event_type,
+    refuse_misspelled_event_pattern,
+    refuse_misspelled_event_type,
 )
 from socialapi.models.validation import printable_name
 from socialapi.streams.handlers import call_handler, check_handler
@@ -46,7 +46,7 @@ class TakesFailures(Protocol):
     """A source that counts how often the handling of an event has failed."""
 
     def failed(self, event: Any) -> None:
-        """Marks the event as one that its handler failed on."""
+        """Marks the event as failed by its handler."""
 
 
 @attrs.define
@@ -69,11 +69,11 @@ class Dispatcher:
         await events.run(stream)
 
     A handler is a function or an async function. Plain functions run on the event loop and must not
-    block it. Events handled concurrently may finish out of order. An exception in a handler is
-    passed to `on_error` with its event, or logged, and other events continue. A cancellation raised
-    within a handler is treated the same way, as RuntimeError. If the source has `finish`, an event
-    is finished when all its handlers have returned, and stays unfinished if one raised. An event
-    without a handler is counted and finished; a warning is logged for the first one.
+    block it. Events handled concurrently may finish out of order. An exception in a handler is passed to `on_error`
+    with its event, or logged, and the dispatcher continues. A cancellation raised within a handler is treated the same
+    way, as RuntimeError. If the source has `finish`, an event is finished when all its handlers have returned, and
+    stays unfinished if one raised. An event without a handler is counted and finished; a warning is logged for the
+    first one.
 
     Raises InvalidInput for arguments of other types, and for a `max_concurrency` below 1.
     """
@@ -99,12 +99,10 @@ class Dispatcher:
     def on(self, *kinds: EventKind | Iterable[EventKind]) -> Callable[[HandlerT], HandlerT]:
         """Returns a decorator that registers a function for kinds of events, one by one or as lists.
 
-        A kind is an event type (deprecated names and aliases stand for current ones), all types
-        below a name (`profile.update.*`), a class such as `MatchedPost` or `Undecoded`, or `*` for
-        everything.
-
-        Raises InvalidInput if no kind is given, for anything else, and for a name that is nearly a
-        known event type. Other unknown names are accepted, because they may be new types.
+        A kind is an event type (deprecated names and aliases match the current name), a prefix of types
+        (`profile.update.*`), a class such as `MatchedPost` or `Undecoded`, or `*` for all items. Raises InvalidInput
+        for a missing or invalid kind, and for a misspelled event type. Other unknown names are accepted, because they
+        may be new types.
         """
         known = [canonical_event_type(kind) if isinstance(kind, str) else kind for kind in _checked_kinds(kinds)]
         if not known:
@@ -120,10 +118,10 @@ class Dispatcher:
     async def run(self, source: AsyncIterable[Any]) -> None:
         """Handles events until the source ends. If cancelled, cancels running handlers and waits for them.
 
-        An event is taken from the source only when a handler can start. Raises ConfigurationError
-        if no handler is registered, InvalidInput for a source that is no async iterable, and what
-        the source raises. An error while finishing an event ends the run without waiting for the
-        next event. Errors are raised after the running handlers have ended.
+        An event is taken from the source only when a handler can start. Raises ConfigurationError if no handler is
+        registered, InvalidInput for a source that is not an async iterable, and the errors of the source. An error
+        while finishing an event ends the run without waiting for the next event. Errors are raised after the running
+        handlers have ended.
         """
         self._check_run(source)
         finishing = source if isinstance(source, Unfinished) else None
@@ -162,7 +160,7 @@ class Dispatcher:
     def _check_run(self, source: object) -> None:
         if not self._handlers:
             raise ConfigurationError(
-                "the dispatcher has no handlers, and would drop every event: register them by @events.on(…) before run"
+                "the dispatcher has no handlers, and would drop every event: register them with @events.on(…) before run"
             )
         if not isinstance(source, AsyncIterable | Unfinished):
             kind = type(source).__name__
@@ -211,19 +209,19 @@ class Dispatcher:
 
 
 def _checked_kinds(given: Iterable[Any]) -> Iterator[Any]:
-    """Yields the kinds one by one. Raises InvalidInput for invalid kinds and misspelt names."""
+    """Yields the kinds one by one. Raises InvalidInput for invalid kinds and misspelled names."""
     for kind in given:
         if isinstance(kind, type):
             yield kind
         elif isinstance(kind, str):
-            (refuse_misspelt_event_pattern if "*" in kind else refuse_misspelt_event_type)(kind)
+            (refuse_misspelled_event_pattern if "*" in kind else refuse_misspelled_event_type)(kind)
             yield kind
         elif isinstance(kind, Iterable) and not isinstance(kind, bytes | Mapping):
             yield from _checked_kinds(kind)
         elif callable(kind):
             raise InvalidInput("name the events to handle in brackets, as in @events.on('*') for all of them")
         else:
-            raise InvalidInput(f"the events to handle must be named by texts or classes, not {type(kind).__name__}")
+            raise InvalidInput(f"the events to handle must be strings or classes, not {type(kind).__name__}")
 
 
 def _identity(handler: Any) -> Any:
@@ -243,7 +241,7 @@ def _log(who: str, event: Any, problem: Exception) -> None:
 
 
 async def _pull(events: AsyncIterator[Any], free: asyncio.Semaphore, begin: Callable[[Any], None]) -> None:
-    """Takes events while there are any, each only once its handling can start."""
+    """Takes events from the source, each only when its handling can start."""
     await free.acquire()
     async for event in events:
         begin(event)

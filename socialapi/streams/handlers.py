@@ -8,9 +8,9 @@ from socialapi.errors import InvalidInput
 
 
 def check_handler(name: str, handler: object) -> None:
-    """Raises InvalidInput, which names the argument, if it is not a function to call with an event.
+    """Raises InvalidInput, which names the argument, if it is not a function that can be called with an event.
 
-    Classes and generator functions are refused too: calling a generator would run nothing.
+    It also rejects classes and generator functions, because calling a generator would run nothing.
     """
     if not callable(handler) or inspect.isclass(handler):
         kind = f"the class {handler.__name__}" if inspect.isclass(handler) else type(handler).__name__

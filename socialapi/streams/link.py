@@ -38,10 +38,11 @@ class Outage:
 
 
 class GiveUpTimer:
-    """Bounds the time without a connection; None never gives up. The last attempt is at its end.
+    """Bounds the time without a connection; None never gives up.
 
-    A useless connection does not restart the timer. Only the time it lasted does not count, so that
-    a service that accepts connections and hangs up is given up on too.
+    The last attempt is at its end. A connection without data does not restart the timer: only its
+    duration does not count. So the stream also gives up on a service that accepts connections and
+    hangs up.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -63,7 +64,7 @@ class GiveUpTimer:
             self._since += lived_seconds
 
     def due(self, now: float, wait: float) -> float | None:
-        """Returns when the next attempt is due after the given wait; None if there is none left."""
+        """Returns when the next attempt is due after the given wait; None if no attempt is left."""
         if self._seconds is None or self._since is None:
             return now + wait
         end = self._since + self._seconds
@@ -79,7 +80,7 @@ OnSlow = Callable[[SlowReading], None]
 logger: Final = logging.getLogger("socialapi")
 
 LEFT_BEHIND_SECONDS: Final = 120.0
-"""How long the service may take to notice a broken connection, and count it as open."""
+"""How long the service may count a broken connection as open."""
 
 
 @attrs.frozen(kw_only=True)
@@ -95,9 +96,8 @@ class Link:
     """Connects, reads lines and reconnects as long as that can help.
 
     Every method that waits can be cancelled and called again. Connecting continues in a task
-    meanwhile; otherwise a caller with a timeout shorter than an attempt would never be connected.
-    The stream, which knows what a line means, sets `last_id` and tells the `connection`, if there is
-    one, what it saw.
+    meanwhile; otherwise, a caller with a timeout shorter than an attempt would never connect. The
+    stream, which interprets lines, sets `last_id` and the state of the `connection`.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Link:
         if connection is not None:
             connection.close()
         is_connecting = self._connecting is not None and self._connecting.cancel()
-        # An attempt that is cancelled ends its span itself, which then says what it was ended by.
+        # A cancelled attempt ends its span itself, with the reason.
         if self._span is not None and (connection is not None or not is_connecting):
             self._span.end()
 
@@ -161,7 +161,7 @@ class Link:
             return []
         if connection.over is None and (lines := await self._lines_of(connection)) is not None:
             return lines
-        # Otherwise it was closed by us.
+        # Otherwise, this object closed it.
         if self.connection is connection and connection.over is not None:
             self._disconnected(connection, connection.over)
         return []
@@ -179,7 +179,7 @@ class Link:
         else:
             page = None if lines == [] else connection.page(lines or ())
             if page is not None:
-                disconnect = Disconnect(kind="http", reason=f"a page in place of a stream: {page}")
+                disconnect = Disconnect(kind="http", reason=f"a page instead of a stream: {page}")
             elif lines is not None:
                 return lines
             else:
@@ -189,29 +189,30 @@ class Link:
         connection.over = disconnect
         connection.close()
         is_ours = self.connection is connection and connection.disconnect_notice is None
-        # An incomplete line is examined first: it may be the event that made the connection useful,
-        # or say why it ended.
+        # An incomplete line is read first: it may be an event, or the reason for the end.
         return [connection.rest] if is_ours and is_whole(connection.rest) else None
 
     def _disconnected(self, connection: Connection, disconnect: Disconnect) -> None:
-        """Handles the end of a connection: classifies it and determines since when data may be missing."""
+        """Handles the end of a connection: classifies it and determines when missing data may begin."""
         now, lived_seconds = self._session.clock.monotonic(), connection.lived_seconds
         self.connection = None
         if connection.disconnect_notice is not None:
             disconnect = connection.disconnect_notice
         elif connection.is_stalled:
-            disconnect = attrs.evolve(disconnect, reason=f"nothing came for {self._session.config.stall_seconds:g} s")
+            disconnect = attrs.evolve(
+                disconnect, reason=f"no data arrived for {self._session.config.stall_seconds:g} s"
+            )
         self._broke_at = now if disconnect.error is not None else None
         if connection.brought_data or lived_seconds >= LONG_LIVED_SECONDS:
             self._schedule.served(lived_seconds)
-        # Silence until the stall timeout is useless; keep-alives for as long are not.
+        # A connection that was silent until the stall timeout was useless; one with keep-alives was not.
         was_of_use = connection.brought_data or (connection.received_bytes > 0 and lived_seconds >= STEADY_SECONDS)
         self._give_up_timer.disconnected(now, lived_seconds, was_of_use=was_of_use)
         if not connection.brought_data and disconnect.kind == "network":
-            # A service that accepts connections and closes them without data is not asked again at once.
+            # If a service accepts connections and closes them without data, the stream waits before it reconnects.
             disconnect = attrs.evolve(disconnect, kind="http")
         started_at = max(connection.opened_at, connection.caught_up_at - self._session.config.gap_margin_seconds)
-        # If the wall clock was set back, it may have opened later than it was read.
+        # If the wall clock was set back, the opening time may be later than the last reading time.
         started_at = min(connection.caught_up_at, started_at)
         self._gap_started_at = datetime.datetime.fromtimestamp(started_at, datetime.UTC)
         if self._span is not None:
@@ -253,7 +254,7 @@ class Link:
             self._connecting = self._session.spawn(self._connect())
         connecting = self._connecting
         if not connecting.done():
-            # Which does not cancel the task when it is cancelled itself.
+            # `wait` does not cancel the task when it is cancelled itself.
             await asyncio.wait([connecting])
         self._connecting = None
         if not connecting.cancelled():
@@ -328,13 +329,13 @@ class Link:
         try:
             await self._report_gap(None)
         except Exception as another:  # noqa: BLE001  # it becomes the context of the error raised
-            # An error of the application's callback must not hide what ended the stream.
+            # An error of the application's callback must not hide the error that ended the stream.
             error.add_note(f"on_gap raised {type(another).__name__}")
             raise error  # noqa: B904
         raise error
 
     async def _report_gap(self, ended_at: datetime.datetime | None) -> None:
-        """Reports the gap that has ended. There is none before the first connection."""
+        """Reports the gap that has ended. There is no gap before the first connection."""
         over, started_at = self._outage, self._gap_started_at
         self._outage = self._gap_started_at = None
         if over is None or started_at is None:

@@ -15,9 +15,8 @@ StreamState = Literal["new", "connecting", "connected", "waiting", "closed"]
 class StreamCounters(Exported):
     """The counts of a stream.
 
-    `attempts` counts attempts to connect and `connections` those accepted. `items` counts the items
-    handed out, `undecoded` those of them that could not be decoded, and `repeated` the items
-    dropped because they had been handed out before.
+    `attempts` counts attempts to connect and `connections` those accepted. `items` counts the returned items,
+    `undecoded` the undecodable ones among them, and `repeated` the items dropped as duplicates.
     """
 
     attempts: int = 0
@@ -34,7 +33,7 @@ class StreamCounters(Exported):
 class Gap(Exported):
     """A period in which nothing could arrive.
 
-    As far as is known, everything missed was sent between `started_at` and `ended_at`. Both are
+    All missed items were probably sent between `started_at` and `ended_at`. Both are
     aware UTC times by this machine's clock, which may differ from the service's. `started_at` is
     the last time at which everything sent had arrived, less `Config.gap_margin_seconds` for data in
     transit; it is before the disconnect, but never before that connection opened. `ended_at` is the
@@ -56,9 +55,8 @@ class Gap(Exported):
 class SlowReading(Exported):
     """A warning that the stream is read more slowly than data arrives. The service ends such streams.
 
-    `seconds` says for how long. If `waiting_for` is "consumer", the application has not asked for
-    the next event in that time. If it is "throughput", it does ask, but the buffers are full all
-    the same.
+    `seconds` is how long. If `waiting_for` is "consumer", the application has not asked for the next event in that
+    time. If it is "throughput", the application asks, but the buffers stay full.
     """
 
     seconds: float

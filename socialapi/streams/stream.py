@@ -1,4 +1,4 @@
-"""The `Stream`: an async iterator over what a persistent stream delivers."""
+"""The `Stream`: an async iterator over the items of a persistent stream."""
 
 import asyncio
 import logging
@@ -25,11 +25,13 @@ from socialapi.wire.events import LINE_READERS, NO_EVENT_ID, checked_paths, iden
 T = TypeVar("T")
 
 REMEMBERED_IDS: Final = 100_000
-"""How many of the last ids are remembered, to recognise repeated items."""
+"""How many of the last ids are remembered, to recognize repeated items."""
 MAX_LINES_PER_CHECK: Final = 128
-"""The most lines that are read before the budget of the event loop is checked again."""
+"""The most lines read before the next check of the event loop's budget."""
 QUICK_SECONDS: Final = BUDGET_SECONDS / 4
-"""If lines took less time than this, twice as many are read before the next check; if they took twice as long, one."""
+"""If lines took less time than this, the stream reads twice as many before the next check; if they took twice as long,
+one.
+"""
 READ_BY_ANOTHER: Final = "another task is reading this stream, and only one can: connect another stream for this one"
 
 logger: Final = logging.getLogger("socialapi")
@@ -42,18 +44,17 @@ class Stream(Generic[T]):
     service as `StreamNotice`. `run` passes each item to a function instead, for a task that does
     nothing else.
 
-    A lost connection is replaced: at once the first time, then after growing waits (up to 16
-    seconds after network errors, 320 seconds after refusals, 16 minutes after a 429). Each period
-    in which nothing could arrive is a `Gap`, passed to `on_gap` when it is over, before the first
-    item after it.
+    The stream replaces a lost connection, immediately the first time, then after growing waits (up to 16 seconds after
+    network errors, 320 seconds after rejections, 16 minutes after a 429). Each period in which nothing could arrive is
+    a `Gap`, passed to `on_gap` when it is over, before the first item after it.
 
-    Only the buffers of the connection are filled: a slow reader slows the service down, and a
-    warning is logged. Errors in `on_slow` are logged. Errors in `on_gap` are raised by the
-    iteration, which can be continued. `state` and `counters` show what the stream is doing.
+    Only the buffers of the connection fill up: a slow reader slows the service down, and the stream logs a warning.
+    Errors in `on_slow` are logged. Errors in `on_gap` are raised by the iteration, which can be continued. `state` and
+    `counters` show what the stream is doing.
 
     Entering and iterating raise
 
-    - ApiError if the service refuses for good (credentials, too many connections);
+    - ApiError if the service permanently rejects the connection (credentials, too many connections);
     - StreamEnded if it does so on an open stream;
     - RateLimitTooLong if it asks for a wait beyond `Config.bulk_max_wait_seconds`;
     - the error of the last attempt (TransportError, ApiError or RateLimitTooLong) after
@@ -64,11 +65,10 @@ class Stream(Generic[T]):
       and RuntimeError once the client is closed or while another task waits for the next item.
 
     `anext(stream)` may be cancelled, by a timeout for example, and called again without losing
-    items. However many lines have arrived, other tasks run every few milliseconds.
+    items. Even if many lines have arrived, other tasks run every few milliseconds.
 
-    Repeated items are dropped if a backfill was requested or `event_id_paths` are given. They are
-    recognised by the id of the post, or of the event at these paths. An event without an id is
-    handed out, and a warning is logged once.
+    The stream drops repeated items if you request a backfill or pass `event_id_paths`. It recognizes them by the id of
+    the post, or of the event at these paths. It returns an event without an id, and logs a warning once.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Stream(Generic[T]):
         items = f"{self.counters.items:,} item{'' if self.counters.items == 1 else 's'}"
         return f"<Stream of {self._shown} at {self._addresses}: {self.state}, {items}>"
 
-    if not TYPE_CHECKING:  # type checkers know already that a stream is no iterable
+    if not TYPE_CHECKING:  # type checkers already know that a stream is not iterable
         __iter__ = __getitem__ = asynchronous(
             "stream", "use `async with stream:`, and in it `async for item in stream:`"
         )
@@ -146,7 +146,7 @@ class Stream(Generic[T]):
             if self._lines:
                 self._adapt()
                 if is_due():
-                    # Before anything is taken that a cancellation could lose.
+                    # Before an item is taken, because a cancellation could lose it.
                     await yield_to_others()
                     self._checked_at = 0.0
                 continue
@@ -177,10 +177,9 @@ class Stream(Generic[T]):
     async def run(self, handler: Callable[[T | StreamNotice | Undecoded], Awaitable[object] | object]) -> None:
         """Passes every item to `handler`, a function or an async function, until it is cancelled.
 
-        Connects the stream if it is new, and closes it at the end. Raises what iterating raises and
-        what the handler raises, so that a task of a TaskGroup never ends unnoticed. Raises
-        InvalidInput if `handler` is no function, and RuntimeError, leaving the stream open, while
-        another task reads it. Returns only after `aclose`.
+        Connects the stream if it is new, and closes it at the end. Raises the errors of the iteration and of the
+        handler, so that a task of a TaskGroup never ends unnoticed. Raises InvalidInput if `handler` is not a function.
+        Raises RuntimeError while another task reads the stream, and leaves it open. Returns only after `aclose`.
         """
         check_handler("handler", handler)
         if self._is_waiting or self._is_running:
@@ -199,7 +198,7 @@ class Stream(Generic[T]):
             await self.aclose()
 
     def _adapt(self) -> None:
-        """Sets how many lines are read before the next check, by the time that the last ones took."""
+        """Sets how many lines are read before the next check, from the time that the last lines took."""
         now = monotonic()
         if self._checked_at:
             took = now - self._checked_at
@@ -226,7 +225,7 @@ class Stream(Generic[T]):
         elif kind is StreamNotice:
             return self._notice(item)
         elif kind is Undecoded:
-            if not line.strip():  # a keep-alive of blanks
+            if not line.strip():  # a keep-alive that consists of blanks
                 self.counters.keep_alives += 1
                 return None
             self.counters.undecoded += 1
@@ -243,9 +242,7 @@ class Stream(Generic[T]):
         return taken
 
     def _notice(self, notice: StreamNotice) -> StreamNotice | None:
-        """Returns a notice without the disconnect notice in it, which is reported with the gap;
-        None if nothing is left.
-        """
+        """Returns a notice without its disconnect notice, which is reported with the gap; None if nothing is left."""
         disconnect_notice = disconnect_of_problems(notice.problems)
         if disconnect_notice is not None:
             self._link.saw_disconnect_notice(disconnect_notice)
@@ -259,7 +256,7 @@ class Stream(Generic[T]):
         return notice
 
     def _is_repeated(self, item: Any) -> bool:
-        """Returns whether the item was handed out before; False if repeated items are not dropped."""
+        """Returns whether the item was already returned; False if repeated items are not dropped."""
         identity = identity_of_item(item, self._paths)
         if identity is None and not self._has_warned:
             self._has_warned = True
@@ -267,7 +264,7 @@ class Stream(Generic[T]):
         if identity is None or self._seen is None:
             return False
         if identity in self._seen:
-            # The next backfill may bring it again.
+            # The next backfill may deliver it again.
             self._seen.move_to_end(identity)
             return True
         self._seen[identity] = None

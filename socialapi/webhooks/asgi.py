@@ -14,7 +14,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class Lifespan(Protocol):
-    """A resource that is opened and closed with an application, such as a receiver."""
+    """A resource that an application opens and closes, such as a receiver."""
 
     async def __aenter__(self) -> object:
         """Opens the resource. Raises ConfigurationError."""
@@ -26,9 +26,9 @@ class Lifespan(Protocol):
 class AsgiApp:
     """Answers challenges and events at every path.
 
-    A server that runs it alone opens and closes the receiver through lifespan messages. Mounted in
-    another application it gets none: that application opens the receiver, or the first challenge or
-    event does. It is an object because routers wrap plain functions as views.
+    A server that runs it alone opens and closes the receiver through lifespan messages. A mounted receiver gets none:
+    the outer application opens it, or the first challenge or event does. It is an object because routers wrap plain
+    functions as views.
     """
 
     def __init__(self, endpoint: Endpoint, lifespan: Lifespan) -> None:

@@ -1,7 +1,7 @@
-"""Counts how often the events of an inbox were handed out, and puts aside those that were handed out too often.
+"""Counts how often the events of an inbox were delivered, and puts aside events that were delivered too often.
 
-The tables are separate from those of the inbox, so that processes of earlier versions can share the
-file: they ignore them. All functions run on the thread of the database.
+The tables are separate from the inbox's tables, so that processes of earlier versions, which ignore
+them, can share the file. All functions run on the thread of the database.
 """
 
 import sqlite3
@@ -22,7 +22,7 @@ _SUSPECTS: Final = (
     "attempts JOIN waiting USING (number) JOIN queues ON queues.id = waiting.queue"
     " WHERE queues.holder = :owner AND attempts.holder <> :owner"
 )
-"""The events of an owner that another one had in hand when it ended, or that its handler failed on."""
+"""The events of an owner that a different owner was handling when it ended, or that its handler failed on."""
 
 
 @attrs.frozen
@@ -36,8 +36,8 @@ class StoredLetter:
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Creates the tables if an earlier version created the file, and deletes counts of finished
-    events, which an earlier version leaves behind.
+    """Creates the tables if an earlier version created the file. Deletes counts of finished events, which an earlier
+    version does not delete.
     """
     for statement in _TABLES:
         connection.execute(statement)
@@ -45,7 +45,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def count(numbers: Iterable[int], owner: str, connection: sqlite3.Connection) -> None:
-    """Counts events as handed out to an owner, before they are."""
+    """Counts events as delivered to an owner, before the delivery."""
     connection.executemany(
         "INSERT INTO attempts VALUES (?, 1, ?)"
         " ON CONFLICT (number) DO UPDATE SET count = count + 1, holder = excluded.holder",
@@ -59,19 +59,19 @@ def forget(numbers: Iterable[int], connection: sqlite3.Connection) -> None:
 
 
 def take_back(numbers: Iterable[int], connection: sqlite3.Connection) -> None:
-    """Subtracts one from the counts of events that were in hand at an orderly end."""
+    """Subtracts one from the counts of events that were being handled at an orderly end."""
     connection.executemany("UPDATE attempts SET count = count - 1 WHERE number = ?", ((each,) for each in numbers))
     connection.execute("DELETE FROM attempts WHERE count < 1")
 
 
 def suspects(owner: str, connection: sqlite3.Connection) -> int:
-    """Returns how many events of the owner were in hand when their process ended."""
+    """Returns how many events of the owner were being handled when their process ended."""
     found: int = connection.execute(f"SELECT count(*) FROM {_SUSPECTS}", {"owner": owner}).fetchone()[0]  # noqa: S608  # of constants
     return found
 
 
 def next_suspect(owner: str, connection: sqlite3.Connection) -> tuple[int, bytes] | None:
-    """Returns number and body of the suspect that was handed out least often, and counts it."""
+    """Returns number and body of the suspect that was delivered least often, and counts it."""
     query = f"SELECT number, content FROM {_SUSPECTS} ORDER BY count, number LIMIT 1"  # noqa: S608  # of constants
     found: tuple[int, bytes] | None = connection.execute(query, {"owner": owner}).fetchone()
     if found is not None:
@@ -80,7 +80,7 @@ def next_suspect(owner: str, connection: sqlite3.Connection) -> tuple[int, bytes
 
 
 def put_aside(owner: str, max_attempts: int, connection: sqlite3.Connection) -> int:
-    """Puts aside the suspects that were handed out `max_attempts` times. Returns how many."""
+    """Puts aside the suspects that were delivered `max_attempts` times. Returns how many."""
     moved = connection.execute(
         f"INSERT INTO dead_letters SELECT number, content, count, :now FROM {_SUSPECTS} AND count >= :most",  # noqa: S608  # of constants
         {"owner": owner, "most": max_attempts, "now": time.time()},
@@ -104,8 +104,8 @@ def letter_after(number: int, connection: sqlite3.Connection) -> StoredLetter | 
 
 
 def retry(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
-    """Moves events that were put aside, or all of them, back to those that wait, in a queue that any
-    process may claim. Returns how many.
+    """Moves these or all dead letters back to the waiting events, in a queue that any process may claim. Returns how
+    many.
     """
     chosen = _chosen(numbers, connection)
     if chosen:
@@ -117,7 +117,7 @@ def retry(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
 
 
 def drop(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
-    """Deletes events that were put aside, or all of them. Returns how many."""
+    """Deletes these or all dead letters. Returns how many."""
     chosen = _chosen(numbers, connection)
     _delete(chosen, connection)
     connection.execute("UPDATE state SET waiting = waiting - ?", (len(chosen),))
@@ -125,7 +125,7 @@ def drop(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
 
 
 def _chosen(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> list[int]:
-    """Returns the numbers that are put aside, among the given ones or all."""
+    """Returns the numbers of all dead letters, or of the given ones among them."""
     if numbers is None:
         return [number for (number,) in connection.execute("SELECT number FROM dead_letters")]
     query = "SELECT 1 FROM dead_letters WHERE number = ?"

@@ -1,4 +1,4 @@
-"""Bounds the connections of a public server without locking anybody out."""
+"""Bounds the connections of a public server without locking out clients."""
 
 import asyncio
 import contextlib
@@ -13,15 +13,15 @@ from typing import Any, Final
 from aiohttp import web
 
 MAX_CONNECTIONS: Final = 4_096
-"""The most connections, further bounded by half of the process's file descriptors."""
+"""The most connections. Half of the process's file descriptors is another bound."""
 HEAD_SECONDS: Final = 10.0
 """How long the head of a request may take, from its first byte or the start of the connection."""
 GRACE_SECONDS: Final = 5.0
-"""How long a connection without a complete head is not closed first, while such connections are at
-most a quarter of all. Every connection begins like that.
+"""How long a connection without a complete head is protected, while such connections are at most a quarter of all.
+Every connection starts without a head.
 """
 LOG_INTERVAL_SECONDS: Final = 60.0
-"""How long failures to accept connections are not logged again."""
+"""The shortest time between two log records about failures to accept connections."""
 _NO_ROOM: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -68,7 +68,7 @@ class Connections:
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Records how long a connection is handling a request whose head is complete."""
         connection = self._by_protocol.get(request.protocol)
-        if connection is None:  # it was closed meanwhile
+        if connection is None:  # it has been closed
             return await handler(request)
         connection.enter(_Phase.REQUEST)
         try:
@@ -119,7 +119,7 @@ class _Connection(asyncio.Protocol):
             self._deadline = asyncio.get_running_loop().call_later(HEAD_SECONDS, self.abort)
 
     def abort(self) -> None:
-        """Closes the connection at once, which frees its slot."""
+        """Closes the connection immediately, which frees its slot."""
         self._leave()
         if self._transport is not None:
             self._transport.abort()
@@ -140,7 +140,7 @@ class _Connection(asyncio.Protocol):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Starts the head of another request with the first byte after an answer."""
+        """Starts the head of another request with the first byte after a response."""
         if self._phase is _Phase.IDLE:
             self.enter(_Phase.HEAD)
         self.protocol.data_received(data)

@@ -19,9 +19,9 @@ Read = Callable[[Callable[[sqlite3.Connection], attempts.StoredLetter | None]], 
 
 @attrs.frozen(kw_only=True)
 class DeadLetter:
-    """An event that was put aside: it was handed out `attempts` times, and never finished.
+    """An event that was put aside: it was delivered `attempts` times, and never finished.
 
-    `number` names it in the inbox, for `socialapi webhooks inbox retry` and `drop`.
+    `number` identifies it in the inbox, for `socialapi webhooks inbox retry` and `drop`.
     """
 
     number: int

@@ -21,16 +21,16 @@ from socialapi.wire.decode import decode_json
 from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
 
 MAX_READING_BYTES: Final = 64_000_000
-"""The most bytes of all unfinished bodies together, unless there is only one. Beyond it, the
-largest of the others is given up.
+"""The most bytes of all unfinished bodies together, unless there is only one. Beyond it, the largest older body is
+dropped.
 """
 MAX_TINY_CHUNKS: Final = 64
 TINY_CHUNK_BYTES: Final = 64
-"""A body is refused if it comes in more chunks than this that average fewer bytes than this: each
-costs as much as a large one.
+"""A body is rejected if it comes in more chunks than this that average fewer bytes than this, because each chunk costs
+as much as a large one.
 """
 SLICE_BYTES: Final = 131_072
-"""How much is signed at once, so that a large body does not block the event loop."""
+"""How much of a body is signed in one step, so that a large body does not block the event loop."""
 
 Feed = Callable[[memoryview], None]
 T = TypeVar("T")
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @attrs.frozen
 class BodyRefusal:
-    """A body that is not read completely: the status of the refusal, and the reason."""
+    """A body that is not read completely: the status of the response, and the reason."""
 
     status: int
     reason: str
@@ -46,7 +46,7 @@ class BodyRefusal:
 
 @attrs.define(eq=False)
 class _Reading:
-    """A body being read. Its bytes are dropped when it is given up."""
+    """A body being read. Its bytes are dropped when the body is dropped."""
 
     limit: asyncio.Timeout
     content: bytearray = attrs.field(factory=bytearray)
@@ -62,20 +62,19 @@ class _Reading:
 class Bodies:
     """Reads bodies within limits of size, time and total memory.
 
-    Every request is read. The largest unfinished body makes room for others, so that senders who
-    fill the memory lose theirs, and an event of ordinary size stays. The number of bodies is not
-    bounded here: each belongs to a connection, which takes more memory than the first bytes of a
-    body.
+    Every request is read. The largest unfinished body makes room for others, so that senders who fill the memory lose
+    their bodies, and an event of ordinary size stays. The number of bodies is not bounded here, because each belongs to
+    a connection, which takes more memory than the first bytes of a body.
     """
 
     def __init__(self, *, max_bytes: int, timeout_seconds: float) -> None:
         self._max_bytes = max_bytes
         self._timeout_seconds = timeout_seconds
         self._readings: dict[_Reading, None] = {}  # the oldest first
-        self._bytes = 0  # of all bodies being read
+        self._bytes = 0  # the total of all bodies being read
 
     def too_large(self, size: int) -> BodyRefusal | None:
-        """Returns the refusal of a body of this size; None if it is acceptable."""
+        """Returns the rejection of a body of this size; None if it is acceptable."""
         if size > self._max_bytes:
             return BodyRefusal(413, f"the body is larger than {self._max_bytes:,} bytes")
         return None
@@ -119,7 +118,7 @@ class Bodies:
                 return refusal
             while self._bytes > MAX_READING_BYTES and len(self._readings) > 1:
                 others = (each for each in self._readings if each is not reading)
-                self._give_up(max(others, key=lambda each: each.size))  # the oldest of those of equal size
+                self._give_up(max(others, key=lambda each: each.size))  # the oldest among bodies of equal size
             await self.feed_all(chunk, feed)
         if reading.is_given_up:
             raise TimeoutError
@@ -139,13 +138,13 @@ class Bodies:
 
 
 LOG_INTERVAL_SECONDS: Final = 60.0
-"""How long refused deliveries are not logged again."""
+"""The shortest time between two warnings about rejected deliveries."""
 
 logger: Final = logging.getLogger("socialapi")
 
 
 class Refusals:
-    """Logs the first refused signature at once, and later ones as a count once a minute at most."""
+    """Logs the first rejected signature immediately, and later ones as a count, at most once a minute."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -153,7 +152,7 @@ class Refusals:
         self._said_at: float | None = None
 
     def count(self) -> None:
-        """Counts a delivery that was refused because of its signature."""
+        """Counts a delivery that was rejected because of its signature."""
         self._unsaid += 1
         now = self._monotonic()
         if self._said_at is not None and now - self._said_at < LOG_INTERVAL_SECONDS:
@@ -174,7 +173,7 @@ Headers = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
 
 RETRY_AFTER_SECONDS: Final = 5
 MAX_QUERY_CHARACTERS: Final = 16_384
-"""Longer queries are refused. Servers allow about 8,000 to 64,000 bytes."""
+"""The longest accepted query. Servers allow about 8,000 to 64,000 bytes."""
 _METHODS: Final = "GET,POST"
 _HEALTH_METHODS: Final = ("GET", "HEAD")
 _IDENTITY_BYTES: Final = 16
@@ -195,7 +194,7 @@ class WebhookReply:
 class Answer:
     """A reply, and whether part of the request's body is left unread, so that the connection must close.
 
-    `cuts` says to close it at once, because discarding the rest would take long too.
+    With `cuts`, the connection must close immediately, because discarding the rest would also take long.
     """
 
     reply: WebhookReply
@@ -207,10 +206,9 @@ class Answer:
 class ReceiverCounters(Exported):
     """The counts of a receiver since it was created.
 
-    It counts answered `challenges`, events `accepted` and `duplicates` of them, and requests
-    refused because of their signature, their body (too large, too slow, incomplete or not JSON), or
-    because the queue is full. Of accepted events, including those of an earlier run, it counts
-    those `handed_out` and `finished`.
+    It counts answered `challenges`, `accepted` events and `duplicates`, and requests rejected because of their
+    signature, because of their body (too large, too slow, incomplete or not JSON), or because the queue is full. It
+    counts the accepted events, including events of an earlier run, that were `handed_out` and `finished`.
     """
 
     accepted: int = 0
@@ -224,28 +222,28 @@ class ReceiverCounters(Exported):
 
 
 DeliveryResult = Literal["accepted", "duplicate", "challenge", "refused_signature", "refused_body", "refused_full"]
-"""What became of a request to a receiver."""
+"""The result of a request to a receiver."""
 
 
 class WebhookTelemetry(Protocol):
-    """Records what a receiver answers. `socialapi.integrations.telemetry.DeliveryTelemetry` is one."""
+    """Records the results of a receiver. `socialapi.integrations.telemetry.DeliveryTelemetry` implements it."""
 
     async def delivery(self, answering: Awaitable[T]) -> T:
-        """Returns the answer to a request, which is made within."""
+        """Returns the response to a request, after awaiting it."""
 
     def delivered(self, result: str) -> None:
-        """Records what became of the request, a `DeliveryResult`."""
+        """Records the result of the request, a `DeliveryResult`."""
 
 
 _COUNTERS: Final[Mapping[DeliveryResult, str]] = {"challenge": "challenges", "duplicate": "duplicates"}
-"""The counters of results, where they have other names."""
+"""Maps results to counters with different names."""
 
 
 class Endpoint:
     """Answers every request, and stores the events.
 
-    A request with a wrong signature waits for nothing but its own body, which is read only if the
-    signature is well-formed. Only verified events wait for the store to open.
+    A request with a wrong signature waits only for its own body, which is read only if the signature is well-formed.
+    Only verified events wait for the store to open.
     """
 
     def __init__(
@@ -270,14 +268,14 @@ class Endpoint:
         self._has_warned = False  # of an event without an id
 
     def health(self, method: str, path: str, query: Query) -> WebhookReply | None:
-        """Returns the reply to a health check: whether events are accepted. None for any other
-        request, such as a challenge at the same path.
+        """Returns the reply to a health check: whether events are accepted. Returns None for any other request, such as
+        a challenge at the same path.
         """
         is_check = self._health_path is not None and path.endswith(self._health_path)
         if not is_check or method.upper() not in _HEALTH_METHODS or _token(query):
             return None
-        # A mounted receiver may have nobody else to open its inbox: no event is sent to a server
-        # that is not healthy yet.
+        # Without this, a mounted receiver's inbox might never open, because no event is sent to a server that is not
+        # healthy yet.
         self._store.start()
         if self._store.is_accepting:
             return WebhookReply(200, {"Content-Type": "text/plain; charset=utf-8"}, b"ok")
@@ -286,7 +284,7 @@ class Endpoint:
     def respond(
         self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]
     ) -> Coroutine[Any, Any, Answer]:
-        """Returns the answer to a request whose body is still to be read.
+        """Returns the response to a request whose body is not read yet.
 
         The chunks raise ConnectionError if the client disconnects.
         """
@@ -332,7 +330,7 @@ class Endpoint:
             return self._refuse_signature()
         if not head.is_encoded:
             return signature
-        # The signature is that of the bytes sent, and servers decode them.
+        # The signature covers the bytes as sent, and servers decode them.
         self._count("refused_body")
         return _refusal(415, "the body must not have a Content-Encoding", **{"Accept-Encoding": "identity"})
 
@@ -340,8 +338,8 @@ class Endpoint:
         if isinstance(query, str) and len(query) > MAX_QUERY_CHARACTERS:
             return _refusal(400, "the query is too long")
         token = _token(query).encode("utf-8", "surrogatepass")
-        # The answer to a challenge is what would be the signature of its token as a body, and
-        # anybody can send one. So tokens that would be an event are refused.
+        # The response to a challenge would be the signature of a body that equals its token, and anyone can send a
+        # challenge. So tokens that could be an event are rejected.
         if not token or len(token) > MAX_QUERY_CHARACTERS or begins_as_json(token):
             return _refusal(400, "crc_token is not a challenge" if token else "crc_token is missing")
         self._store.start()
@@ -365,7 +363,7 @@ class Endpoint:
         return WebhookReply(200)
 
     def _count(self, result: DeliveryResult) -> None:
-        """Counts a request by what became of it."""
+        """Counts a request by its result."""
         counter = _COUNTERS.get(result, result)
         setattr(self._counters, counter, getattr(self._counters, counter) + 1)
         if self._telemetry is not None:

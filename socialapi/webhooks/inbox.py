@@ -24,23 +24,23 @@ from socialapi.webhooks.queue import OneLoop, Outcome, QueuedEvent
 MAX_IN_ONE_COMMIT: Final = 1_000
 MAX_ARRIVING: Final = 10_000
 MAX_ARRIVING_BYTES: Final = 64_000_000
-"""The most events, and their bytes in total, that wait to be stored. A single event may be larger.
-Further ones are refused until some are stored.
+"""The most events, and their bytes in total, that wait to be stored. A single event may be larger. Further events are
+rejected until some are stored.
 """
 SLICE_EVENTS: Final = 256
 SLICE_BYTES: Final = 4_000_000
-"""How many stored events are read ahead at once, or slightly more than how many bytes."""
+"""How many stored events, or roughly how many bytes, are read ahead."""
 STORE_TIMEOUT_SECONDS: Final = 10.0
 MAX_UNERASED: Final = 1_000
 UNERASED_SECONDS: Final = 1.0
 """How many erased bodies may remain in the log of the file, and for how long, before it is emptied."""
 RETRY_SECONDS: Final = 1.0
-"""How long after a disk failure writing and reading are retried, if nothing arrives before."""
+"""How long after a disk failure the inbox retries, unless an event arrives earlier."""
 CLAIM_SECONDS: Final = 3.0
 """How often to look for events of processes that have ended."""
 ALONE_SECONDS: Final = 10.0
-"""How long an event that a process had when it ended is the only one that is handed out, if the task
-that took it asks for another one without finishing it.
+"""How long the inbox delivers only an event whose process ended, if the task that took it asks for the next event
+without finishing it.
 """
 SUSPECT_SECONDS: Final = 60.0
 """How long an event that has been counted waits while other events are ready."""
@@ -57,9 +57,9 @@ SCHEMA: Final = Schema(
         "CREATE INDEX waiting_by_queue ON waiting (queue)",
     ),
 )
-"""`state` holds the highest number, and how many events of all processes wait. Each process that
-opens the file adds its events to a queue of its own. `holder` hands them out: the process that made
-the queue, another one that holds a lock (`inbox_owner`) after it has ended, or nobody.
+"""`state` has the highest number, and how many events of all processes wait. Each process that opens the file adds its
+events to a separate queue. Its `holder` delivers them: the process that created the queue, or after its end another
+process with a lock (`inbox_owner`), or none.
 """
 logger: Final = logging.getLogger("socialapi")
 
@@ -75,7 +75,7 @@ class _Arrival:
 
 @attrs.define
 class _Queue:
-    """A queue of events to hand out here: how far it was read, and its highest number."""
+    """A queue of events for this process: the number up to which it was read, and its highest number."""
 
     id: int
     last: int
@@ -84,9 +84,7 @@ class _Queue:
 
 @attrs.define(eq=False)
 class _Alone:
-    """An event that is handed out while no other one is: the process that had it before has ended,
-    perhaps because of it.
-    """
+    """An event that is delivered alone: its earlier process has ended, perhaps because of it."""
 
     number: int
     taker: "asyncio.Task[object] | None" = None
@@ -96,8 +94,8 @@ class _Alone:
 
 @attrs.frozen(kw_only=True)
 class _Claimed:
-    """What was claimed of processes that have ended: queues with their numbers of events, how many
-    events they had in hand, and how many were put aside.
+    """The claims from processes that have ended: queues with their numbers of events, the number of events that were
+    being handled, and the number that was put aside.
     """
 
     queues: Sequence[tuple[_Queue, int]]
@@ -117,17 +115,16 @@ class _Bounds:
 class Inbox:
     """Events in a SQLite file, which several processes of this machine may use at once.
 
-    `add` returns after the commit; events that arrive during one commit share the next. Bodies are
-    erased when they are finished, and soon after from the log of the file. The identities of the
-    last `dedup_window` events are kept. The process that adds an event hands it out. What is not
-    finished when a process ends is handed out again, first and in order, by the next process that
-    opens the file or by one that has it open. While its process lives, every event is handed out
-    once. At most `max_waiting` events of all processes wait. Only some of them are in memory.
+    `add` returns after the commit; events that arrive during one commit share the next. Bodies are erased when their
+    events are finished, and soon after from the log of the file. The inbox keeps the identities of the last
+    `dedup_window` events. The process that adds an event delivers it. If a process ends, its unfinished events are
+    delivered again, first and in order, by a process that has the file open or opens it next. While its process lives,
+    every event is delivered once. At most `max_waiting` events of all processes wait. Only some of them are in memory.
 
-    An event is counted before it is handed out. The count is taken back if the process ends in
-    order and its handler has not failed. So an event with a count may have ended its process. It is
-    handed out when no other is ready, and alone, so that only its count rises if it does so again.
-    After `max_attempts` it is put aside: it stays in the file until it is retried or dropped.
+    An event is counted before its delivery. The count is reverted if the process ends in an orderly way and its handler
+    has not failed. So an event with a count may have ended its process. It is delivered when no other event is ready,
+    and alone, so that only its count rises if that happens again. After `max_attempts` it is put aside: it stays in the
+    file until it is retried or dropped.
     """
 
     def __init__(
@@ -137,35 +134,35 @@ class Inbox:
         self._owner = InboxOwner(self._database.path)
         self._loop = OneLoop()
         self._own_queue: _Queue | None = None
-        self._queues: list[_Queue] = []  # those left behind by others, followed by our own
+        self._queues: list[_Queue] = []  # the queues of ended processes, followed by the own queue
         self._claim_at = math.inf
         self._dedup_window = dedup_window
         self._max_waiting = max_waiting
         self._max_attempts = max_attempts
         self._dead_letters = 0
-        self._suspects = 0  # events that others had in hand when they ended, and that wait for us
+        self._suspects = 0  # events that ended processes were handling, and that wait for this process
         self._suspect_at = math.inf
         self._alone: _Alone | None = None
-        self._takers = 0  # how many wait for an event
-        self._in_hand: dict[int, asyncio.Task[object] | None] = {}  # who took the events that are not finished
+        self._takers = 0  # how many tasks wait for an event
+        self._in_hand: dict[int, asyncio.Task[object] | None] = {}  # the tasks that took unfinished events
         self._failed_events: set[int] = set()
         self._failing: asyncio.Task[object] | None = None
         self._arrivals: deque[_Arrival] = deque()
         self._arriving: dict[bytes, asyncio.Future[Outcome]] = {}
         self._arriving_bytes = 0
         self._finished: list[int] = []
-        self._erasing = 0  # those that are being erased
+        self._erasing = 0  # the events that are being erased
         self._unerased = 0  # bodies that are deleted but still in the log
         self._erase_at = math.inf
-        self._waiting = 0  # our events on disk, including those handed out, and on their way there
+        self._waiting = 0  # this process's events on disk or being stored, including delivered ones
         self._ready: deque[QueuedEvent] = deque()
         self._ready_bytes = 0
         self._changed = asyncio.Event()  # set while an event may be taken, and after the end
         self._work = asyncio.Event()
-        # Its result is why the file cannot be used.
+        # Its result is the reason why the file cannot be used.
         self._opening: asyncio.Task[str | None] | None = None
         self._retry_at = -math.inf
-        self._cannot_open = False  # the caller that opened it was told, so nobody waits for events
+        self._cannot_open = False  # the caller that opened it got the error, so no task waits for events
         self._worker: asyncio.Task[None] | None = None
         self._problem: Exception | None = None  # a bug
         self._stopped = False
@@ -176,9 +173,7 @@ class Inbox:
 
     @property
     def waiting(self) -> int:
-        """The number of events of this process that are stored or being stored, and not
-        finished, and of those that any process put aside.
-        """
+        """The number of unfinished events of this process that are stored or being stored, and of all dead letters."""
         return self._waiting - len(self._finished) - self._erasing + self._dead_letters
 
     @property
@@ -187,7 +182,7 @@ class Inbox:
         return self._worker is not None and not self._stopped and not self._fails
 
     async def open(self) -> None:
-        """Opens the file, once for all callers. Cancelling one of them does not affect the others.
+        """Opens the file, once for all callers. Cancelling one caller does not affect the others.
 
         Raises ConfigurationError, which says what to do, if the file cannot be used, and
         RuntimeError after the end. After a failure it can be opened again.
@@ -205,7 +200,7 @@ class Inbox:
             raise ConfigurationError(problem)
 
     def start(self) -> None:
-        """Starts opening the file if nobody has, and again a second after a failure. Returns at once."""
+        """Starts opening the file unless that has started, and again a second after a failure. Returns immediately."""
         self._loop.enter(for_good=True)
         if self._stopped or self._worker is not None or self._opening is not None:
             return
@@ -251,9 +246,10 @@ class Inbox:
             logger.error("events are refused: %s", problem, exc_info=bug)
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Stores an event, once per identity, and always if it has none. Returns after the commit.
+        """Stores an event, once per identity, or always without one.
 
-        While the file is being opened, events wait for that, within the same limits.
+        Returns after the commit. Events wait while the file is being opened, within the same
+        limits.
         """
         self._loop.enter(for_good=True)
         if identity is not None and (first := self._arriving.get(identity)) is not None:
@@ -311,7 +307,7 @@ class Inbox:
 
     @property
     def _may_take(self) -> bool:
-        """Whether an event is ready, and no other one has to be finished before."""
+        """Whether an event is ready, and no other event must be finished first."""
         return bool(self._ready) and (self._alone is None or self._alone.number == self._ready[0].number)
 
     def _note_change(self) -> None:
@@ -321,7 +317,7 @@ class Inbox:
             self._changed.clear()
 
     def _end_alone_soon(self, alone: _Alone) -> None:
-        """Has other events handed out after a while, although this one is not finished."""
+        """Lets other events be delivered after a while, although this one is not finished."""
         if self._alone is alone and not alone.is_ending:
             alone.is_ending = True
             asyncio.get_running_loop().call_at(alone.until, self._end_alone, alone.number)
@@ -334,7 +330,7 @@ class Inbox:
 
     @property
     def _has_ended(self) -> bool:
-        """Whether nothing more can be taken."""
+        """Whether no more events can be taken."""
         return self._stopped or self._cannot_open
 
     def finish(self, number: int) -> bool:
@@ -350,13 +346,13 @@ class Inbox:
         return True
 
     def fail(self, number: int) -> None:
-        """Keeps the count of an event in hand, because its handler failed on it."""
+        """Keeps the count of an event that is being handled, because its handler failed."""
         if number in self._in_hand:
             self._failed_events.add(number)
             self._end_alone(number)
 
     def stop(self) -> None:
-        """Stops adding and handing out events. Those handed out can still be finished."""
+        """Stops adding and delivering events. Delivered events can still be finished."""
         self._stopped = True
         self._claim_at = math.inf
         self._changed.set()
@@ -408,19 +404,19 @@ class Inbox:
                 self._owner.release()  # even if the disk has failed
 
     def _not_failed_on(self) -> list[int]:
-        """Returns the counted events that this process ends without having failed on them."""
+        """Returns the counted events that did not fail in this process, which is ending."""
         handled = (
             number
             for number, taker in self._in_hand.items()
             if number not in self._failed_events
             and taker is not self._failing
-            # Not `exception()`, after which asyncio would not report an exception that nobody has seen.
+            # Not `exception()`, after which asyncio would not report an unhandled exception.
             and not (taker is not None and taker.done() and getattr(taker, "_exception", None) is not None)
         )
         return [*handled, *self._finished, *(event.number for event in self._ready)]
 
     def _next_turn_at(self) -> float | None:
-        """Returns when there is something to do even if nothing arrives; None for never."""
+        """Returns when the next work without a new event is due; None for never."""
         retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS if self._fails else math.inf
         suspect_at = self._suspect_at if self._suspects and self._alone is None else math.inf
         at = min(retry_at, self._erase_at, self._claim_at, suspect_at)
@@ -433,7 +429,7 @@ class Inbox:
         if arrivals or finished:
             await self._write(arrivals, finished)
         if self._wants_suspect():
-            # What another process had in hand when it ended comes next, and alone.
+            # An event that an ended process was handling comes next, and alone.
             self._suspect_at = asyncio.get_running_loop().time() + SUSPECT_SECONDS
             found = await self._counted(functools.partial(_suspect, self._owner))
             if found is not None:
@@ -445,7 +441,7 @@ class Inbox:
             await self._read()
         now = asyncio.get_running_loop().time()
         if self._unerased >= MAX_UNERASED or now >= self._erase_at:
-            # Otherwise deleted bodies could still be read in the log of the file.
+            # Otherwise, deleted bodies could still be read in the log of the file.
             try:
                 await self._database.erase()
             except sqlite3.Error:
@@ -484,7 +480,7 @@ class Inbox:
             self._settle(arrivals, outcomes)
 
     def _refuse_arrivals(self) -> None:
-        """Refuses the events that have arrived, because nobody is left to store them."""
+        """Rejects the events that have arrived, because no task is left to store them."""
         self._settle([self._arrivals.popleft() for _ in range(len(self._arrivals))], [])
 
     def _settle(self, arrivals: Sequence[_Arrival], outcomes: Sequence[Outcome]) -> None:
@@ -522,7 +518,7 @@ class Inbox:
         return is_idle or asyncio.get_running_loop().time() >= self._suspect_at
 
     async def _counted(self, read: Callable[[sqlite3.Connection], list[QueuedEvent]]) -> list[QueuedEvent] | None:
-        """Returns the events to hand out, which are counted with the same commit; None if that fails."""
+        """Returns the events to deliver, which are counted in the same commit; None if that fails."""
         try:
             found = await self._database.run(read)
         except sqlite3.Error as problem:
@@ -533,7 +529,7 @@ class Inbox:
         return found
 
     async def _claim_abandoned(self) -> None:
-        """Takes over the events of processes that have ended, which are then handed out here."""
+        """Takes over the events of ended processes, and delivers them in this process."""
         if self._stopped:
             return
         self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
@@ -556,7 +552,7 @@ class Inbox:
         self._dead_letters = left.dead_letters
         if left.put_aside:
             logger.error(
-                "put aside %d of the events in the %s, each handed out %d times or more and never finished; see them "
+                "put aside %d of the events in the %s, each delivered %d times or more and never finished; list them "
                 "with socialapi webhooks inbox list",
                 left.put_aside,
                 self._database,
@@ -592,7 +588,7 @@ class Inbox:
 async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
     """Returns the outcome, or "full" if the disk takes too long.
 
-    The future is never cancelled, because others may wait for it too.
+    The future is never cancelled, because other tasks may wait for it too.
     """
     try:
         async with asyncio.timeout(STORE_TIMEOUT_SECONDS):
@@ -606,7 +602,7 @@ async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
 
 def _enter(owner: InboxOwner, max_attempts: int, connection: sqlite3.Connection) -> tuple[_Queue, _Claimed]:
     """Creates a queue for this process, and claims the queues of processes that have ended."""
-    # Locked before the name is in the file: a process that finds the name and a free lock may claim it.
+    # Locked before the name is in the file: a process that finds the name and a free lock may claim the queue.
     if not owner.hold():
         raise damage("the lock of this process is held by another one")
     attempts.create_tables(connection)
@@ -616,7 +612,7 @@ def _enter(owner: InboxOwner, max_attempts: int, connection: sqlite3.Connection)
 
 
 def _leave(owner: InboxOwner, not_failed_on: Sequence[int], connection: sqlite3.Connection) -> None:
-    """Gives up all queues of an owner. Other processes claim those that still hold events."""
+    """Gives up all queues of an owner. Other processes claim queues that still contain events."""
     attempts.take_back(not_failed_on, connection)
     _forget_empty(owner, None, connection)
     connection.execute("UPDATE queues SET holder = NULL WHERE holder = ?", (owner.name,))
@@ -636,7 +632,7 @@ def _look(owner: InboxOwner, connection: sqlite3.Connection) -> tuple[list[str |
 
 
 def _claim(owner: InboxOwner, max_attempts: int, connection: sqlite3.Connection) -> _Claimed:
-    """Claims the queues of owners that have ended, and puts aside what they had too often."""
+    """Claims the queues of ended owners, and puts aside events with too many attempts."""
     claimed: list[int] = []
     for name in _abandoned_owners(owner, connection):
         found = connection.execute("SELECT id FROM queues WHERE holder IS ?", (name,)).fetchall()
@@ -657,7 +653,7 @@ def _claim(owner: InboxOwner, max_attempts: int, connection: sqlite3.Connection)
 
 
 def _forget_empty(owner: InboxOwner, own: int | None, connection: sqlite3.Connection) -> set[int]:
-    """Deletes an owner's empty queues, except the one it adds to. Returns the ids of the others."""
+    """Deletes an owner's empty queues, except the one to which it adds. Returns the ids of the other queues."""
     connection.execute(
         "DELETE FROM queues WHERE holder = ? AND id IS NOT ?"
         " AND NOT EXISTS (SELECT 1 FROM waiting WHERE queue = queues.id)",
@@ -673,7 +669,7 @@ def _change(
     bounds: _Bounds,
     connection: sqlite3.Connection,
 ) -> tuple[list[Outcome], int, int]:
-    """Stores new events under the next numbers and erases finished ones.
+    """Stores new events with the next numbers and erases finished events.
 
     Returns the outcomes, the highest number, and how many were erased.
     """
@@ -711,7 +707,7 @@ def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Conne
 
 
 def _slice(owner: InboxOwner, queue: _Queue, connection: sqlite3.Connection) -> list[QueuedEvent]:
-    """Returns the next events of a queue, in order, except those that were handed out before, and counts them."""
+    """Returns the next events of a queue, in order and without events that were delivered before, and counts them."""
     found: list[QueuedEvent] = []
     size = 0
     query = (
@@ -728,6 +724,6 @@ def _slice(owner: InboxOwner, queue: _Queue, connection: sqlite3.Connection) -> 
 
 
 def _suspect(owner: InboxOwner, connection: sqlite3.Connection) -> list[QueuedEvent]:
-    """Returns at most one event that another process had in hand when it ended, and counts it."""
+    """Returns at most one event that an ended process was handling, and counts it."""
     found = attempts.next_suspect(owner.name, connection)
     return [] if found is None else [QueuedEvent(*found)]

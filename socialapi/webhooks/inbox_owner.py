@@ -1,4 +1,4 @@
-"""The processes that have an inbox open. Each holds a lock file of its own while it lives."""
+"""The processes that have an inbox open. Each holds its own lock file while it lives."""
 
 import secrets
 from pathlib import Path
@@ -12,8 +12,8 @@ _NAME_BYTES: Final = 8
 class InboxOwner:
     """A process that has an inbox open, identified by the lock that it holds.
 
-    The operating system releases the lock when the process ends, however it ends. A process whose
-    lock can be taken has therefore ended; how long it was silent does not matter.
+    The operating system releases the lock when the process ends, however it ends. If a process's lock can be taken, the
+    process has ended, regardless of how long it was silent.
     """
 
     def __init__(self, inbox: Path, name: str = "") -> None:
@@ -35,7 +35,7 @@ class InboxOwner:
         return True
 
     def other(self, name: str) -> "InboxOwner":
-        """Returns another owner of the same inbox."""
+        """Returns a different owner of the same inbox."""
         return InboxOwner(self._inbox, name)
 
     def is_gone(self) -> bool:

@@ -1,4 +1,4 @@
-"""Queues of accepted events that wait to be handled: the interface, and the one in memory."""
+"""Queues of accepted events that wait to be handled: the interface, and the queue in memory."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -19,7 +19,7 @@ MAX_QUEUED_BYTES: Final = 64_000_000
 
 @attrs.frozen
 class QueuedEvent:
-    """The body of an event, and the number to finish it by."""
+    """The body of an event, and the number with which to finish it."""
 
     number: int
     content: bytes = attrs.field(repr=False)
@@ -35,8 +35,8 @@ class OneLoop:
     def enter(self, *, for_good: bool = False) -> None:
         """Binds to the running loop.
 
-        Raises RuntimeError if it was bound to another one, unless that is closed and was not
-        entered for good.
+        Raises RuntimeError if it was bound to a different loop, unless that loop is closed and the binding was
+        temporary.
         """
         loop = asyncio.get_running_loop()
         if self._loop is None or (self._loop.is_closed() and not self._is_for_good):
@@ -55,7 +55,7 @@ class Store(Protocol):
 
     @property
     def waiting(self) -> int:
-        """The number of events that are kept and not finished."""
+        """The number of stored events that are not finished."""
 
     @property
     def is_accepting(self) -> bool:
@@ -65,10 +65,10 @@ class Store(Protocol):
         """Opens the store. Safe to call twice. Raises ConfigurationError if it cannot be opened, and RuntimeError after `aclose`."""
 
     def start(self) -> None:
-        """Starts opening the store if nobody has. Returns at once; failures are logged and retried later."""
+        """Starts opening the store unless that has started. Returns immediately; failures are logged and retried later."""
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Adds an event, once per identity, and always if it has none. Returns the outcome."""
+        """Adds an event, once per identity, or always without one. Returns the outcome."""
 
     async def take(self, taker: "asyncio.Task[object] | None" = None) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end. Cancelling it loses
@@ -79,7 +79,7 @@ class Store(Protocol):
         """Marks the event as finished. Returns whether that can still be recorded."""
 
     def fail(self, number: int) -> None:
-        """Marks the event as one that its handler failed on."""
+        """Marks the event as failed by its handler."""
 
     def dead_letters(self) -> DeadLetters:
         """Returns the events that were put aside."""
@@ -88,7 +88,7 @@ class Store(Protocol):
         """Stops adding events."""
 
     async def aclose(self, *, failing: "asyncio.Task[object] | None" = None) -> None:
-        """Stops, and stores what has to be stored. Safe to call twice.
+        """Stops, and stores pending events. Safe to call twice.
 
         `failing` is the task that an exception is about to end.
         """
@@ -111,12 +111,12 @@ class MemoryStore:
 
     @property
     def waiting(self) -> int:
-        """The number of events that are kept and not finished."""
+        """The number of stored events that are not finished."""
         return self._number - self._finished
 
     @property
     def is_accepting(self) -> bool:
-        """Whether it was not stopped."""
+        """Whether the queue is not stopped."""
         return not self._stopped
 
     async def open(self) -> None:
@@ -124,11 +124,11 @@ class MemoryStore:
         self._loop.enter(for_good=True)
 
     def start(self) -> None:
-        """Does nothing but check the event loop: there is nothing to open."""
+        """Only checks the event loop, because there is nothing to open."""
         self._loop.enter()
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Adds an event, once per identity, and always if it has none. Returns the outcome."""
+        """Adds an event, once per identity, or always without one. Returns the outcome."""
         self._loop.enter()
         if identity is not None and identity in self._seen:
             return "duplicate"
@@ -166,14 +166,14 @@ class MemoryStore:
         return True
 
     def fail(self, number: int) -> None:
-        """Does nothing: no event comes out again."""
+        """Does nothing, because no event is delivered again."""
 
     def dead_letters(self) -> DeadLetters:
-        """Returns no events: none comes out again, so none is put aside."""
+        """Returns no events: none is delivered again, so none is put aside."""
         return DeadLetters(None)
 
     def stop(self) -> None:
-        """Stops adding events. Those that wait can still be taken."""
+        """Stops adding events. Waiting events can still be taken."""
         self._stopped = True
         self._changed.set()
 

@@ -33,12 +33,12 @@ from socialapi.wire.events import checked_paths, read_delivery
 
 MOST: Final = 10**12
 MAX_SECONDS: Final = 86_400
-"""The largest sensible limits of a receiver. Larger ones are probably in the wrong unit."""
+"""The largest sensible limits of a receiver. Larger values are probably in the wrong unit."""
 _IN_MEMORY: Final = ":memory:"
-"""A SQLite database without a file, of which nothing would survive."""
+"""A SQLite database without a file, which would lose all events."""
 
 Delivery = ActivityEvent | MatchedPost | Undecoded
-"""What a webhook delivers. `content` is the body exactly as it was sent."""
+"""An item of a webhook delivery. `content` is the body exactly as sent."""
 
 
 logger: Final = logging.getLogger("socialapi")
@@ -47,8 +47,8 @@ logger: Final = logging.getLogger("socialapi")
 class _WithoutWarning:
     """Suppresses aiohttp's warning about subclasses of `web.Application`.
 
-    aiohttp warns because attributes of a subclass may collide with those of a later version. A
-    receiver has to be an application, overrides nothing and declares its attributes in `ATTRS`.
+    aiohttp warns because attributes of a subclass may collide with those of a later version. A receiver must be an
+    application, overrides nothing and declares its attributes in `ATTRS`.
     """
 
     def __init_subclass__(cls, **options: object) -> None:
@@ -66,41 +66,35 @@ class Receiver(_WithoutWarning, web.Application):
     FastAPI, Starlette and ASGI servers, and `handle` for any other framework. It answers challenges
     and events at its mount point and below, and accepts events before they are processed.
 
-    Events with the same id come out once within the last `dedup_window` events. The id of a matched
-    post is that of the post; the id of an event is at `data.event_uuid`, `event_uuid`,
-    `data.event_id`, `event_id` or `id`. `event_id_paths` replace all of these. Events without an id
-    always come out, and a warning is logged once.
+    Events with the same id are returned once within the last `dedup_window` events. The id of a matched post is the
+    post's id; the id of an event is at `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id` or `id`.
+    `event_id_paths` replace all of these. Events without an id are always returned, and a warning is logged once.
 
-    A signed body that begins with `{` or `[` is always accepted; events that could not be decoded
-    come as `Undecoded`. Any other body is refused, even if it is signed: challenges are signed like
-    bodies, so anybody can have a text signed as a challenge. Challenges whose token begins like
-    that are refused.
+    A signed body that begins with `{` or `[` is always accepted; undecodable events become `Undecoded`. Any other body
+    is rejected, even if it is signed: challenges are signed like bodies, so anyone can obtain the signature of a string
+    as a challenge. Challenges whose token begins with one of these characters are rejected.
 
-    `consumer_secret` is the app's API key secret, or several while it is rotated: first the current
-    one, which answers challenges, then others whose signatures are accepted. Refused signatures are
-    logged as a warning, at most once a minute.
+    `consumer_secret` is the app's API key secret, or several during a rotation: first the current secret, which answers
+    challenges, then others whose signatures are accepted. Rejected signatures are logged as a warning, at most once a
+    minute.
 
-    At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file,
-    at most `max_waiting` events wait there instead: accepted events are on disk, and those that are
-    not finished when the program ends, however it ends, come out first when it runs again. The file
-    is opened with the application, which raises ConfigurationError if it cannot be used. An
-    application mounted by ASGI is not notified of its start. There `async with receiver` opens the
-    file, or the first challenge or verified event does; failures are then logged and retried with a
-    later request. Without room, events are refused with 503 and can be sent again.
+    At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file, at most
+    `max_waiting` events wait there instead. Accepted events are on disk. However the program ends, unfinished events
+    come first when it runs again. The file is opened with the application, which raises ConfigurationError if the file
+    cannot be used. A mounted ASGI application gets no startup event. There, `async with receiver` opens the file, or
+    the first challenge or verified event does; failures are then logged, and a later request tries again. Without room,
+    events are rejected with 503 and can be sent again.
 
-    With an inbox, an event that was handed out `max_attempts` times and never finished, because its
-    handler failed or the process was killed, is put aside: see `dead_letters`. An event that a
-    process had when it was killed comes out alone, and after the others.
+    With an inbox, an event that was delivered `max_attempts` times and never finished, because its handler failed or
+    the process was killed, is put aside: see `dead_letters`. If a process is killed, its event is delivered again
+    alone, after the other events.
 
-    A GET of `health_path` answers 200 while events are accepted and 503 otherwise; None turns that
-    off.
+    A GET of `health_path` returns 200 while events are accepted and 503 otherwise; None disables it.
 
     An event is finished when the task that took it asks for the next one. For concurrent
-    processing, use `unfinished` and `finish`. Several tasks may iterate; each event goes to one of
-    them.
+    processing, use `unfinished` and `finish`. Several tasks may iterate; each event goes to one task.
 
-    `telemetry` records the requests by what became of them: give it
-    `socialapi.integrations.telemetry.DeliveryTelemetry()`.
+    `telemetry` records the requests by result: pass `socialapi.integrations.telemetry.DeliveryTelemetry()`.
 
     Raises ConfigurationError, which names the argument and quotes no secret, for invalid secrets,
     limits, `inbox` and `telemetry`, and InvalidInput for invalid `event_id_paths`.
@@ -162,7 +156,7 @@ class Receiver(_WithoutWarning, web.Application):
         self._inbox = inbox
         self._is_stopped = False
         self._asgi = AsgiApp(self._endpoint, self)
-        # The number of every event that was handed out and not finished, while the event is referenced.
+        # The number of every delivered, unfinished event, while the event is referenced.
         self._numbers: dict[int, tuple[weakref.ref[Delivery], int]] = {}
         self._previous: weakref.WeakKeyDictionary[asyncio.Task[object], Delivery] = weakref.WeakKeyDictionary()
         for path in ("", "/{tail:.*}"):  # the mount point, and everything below it
@@ -193,7 +187,7 @@ class Receiver(_WithoutWarning, web.Application):
 
     @property
     def waiting(self) -> int:
-        """The number of accepted events that are not finished, whether handed out or not."""
+        """The number of accepted events that are not finished, whether delivered or not."""
         return self._store.waiting
 
     @property
@@ -202,7 +196,7 @@ class Receiver(_WithoutWarning, web.Application):
 
         For example: `app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])`.
         """
-        # Any, because routers are typed to accept views only, although they accept applications.
+        # Any, because the types of routers allow only views, although routers accept applications.
         return self._asgi
 
     async def handle(
@@ -211,11 +205,11 @@ class Receiver(_WithoutWarning, web.Application):
         """Returns the reply to a request, for any framework. An event is stored when this returns.
 
         `query` is the query string as sent, or its parameters by name. Header names may be in any
-        case, and a value may be a list of several. `body` must be the bytes as sent: data that were
-        decoded and encoded again do not match the signature. The framework has read them already,
-        so it has to limit their size.
+        case, and a value may be a list of several. `body` must be the bytes as sent: data that was decoded and encoded
+        again does not match the signature. The framework has already read the body, so the framework must limit its
+        size.
 
-        Raises InvalidInput for a body that is not bytes and headers that are no mapping. Raises
+        Raises InvalidInput for a body that is not bytes and headers that are not a mapping. Raises
         RuntimeError in an event loop other than the one in which the receiver was opened or is
         iterated over: a framework without asyncio must use `asyncio.run_coroutine_threadsafe`, not
         `asyncio.run`.
@@ -231,14 +225,13 @@ class Receiver(_WithoutWarning, web.Application):
             async with receiver.handled_by(events.run):  # in the lifespan of a FastAPI or Starlette application
                 yield
 
-        `handle` is `Dispatcher.run`, or an async function that iterates over the receiver. At the
-        end of the block it is cancelled, and the receiver is closed.
+        `handle` is `Dispatcher.run`, or an async function that iterates over the receiver. At the end of the block, it
+        is cancelled, and the receiver is closed.
 
-        If `handle` raises, or returns before `stop`, nobody would handle events while the server
-        kept running. That is logged as an error, and this process gets a SIGTERM, on which uvicorn
-        and other servers shut down. Until then events are accepted; with an inbox, they come out
-        after the next start. Raises ConfigurationError if the inbox cannot be used, and at the end
-        of the block what `handle` raised.
+        If `handle` raises, or returns before `stop`, events would have no handler while the server keeps running. The
+        receiver then logs an error and sends this process a SIGTERM, on which uvicorn and other servers shut down.
+        Until then it accepts events; with an inbox, they are delivered after the next start. Raises ConfigurationError
+        if the inbox cannot be used, and the error of `handle` at the end of the block.
         """
         async with self:
             handling = asyncio.create_task(handle(self), name="socialapi-webhook-handling")
@@ -255,7 +248,7 @@ class Receiver(_WithoutWarning, web.Application):
     def _end_server(self, handling: "asyncio.Task[object]") -> None:
         """Tells the server to shut down after the handling of events has ended unexpectedly."""
         if handling.cancelled() and handling.cancelling():
-            return  # with all tasks of the event loop, which ends
+            return  # cancelled with all tasks of the event loop, which is ending
         problem = None if handling.cancelled() else handling.exception()
         if problem is None and self._is_stopped:
             return
@@ -264,7 +257,7 @@ class Receiver(_WithoutWarning, web.Application):
             if problem
             else ": `handled_by` takes a function that iterates over the receiver, as `Dispatcher.run` does"
         )
-        logger.error("nobody handles events any more, so this process is told to end%s", how, exc_info=problem)
+        logger.error("the handler of events has ended, so this process is shut down%s", how, exc_info=problem)
         signal.raise_signal(signal.SIGTERM)
 
     def unfinished(self) -> AsyncIterator[Delivery]:
@@ -272,37 +265,38 @@ class Receiver(_WithoutWarning, web.Application):
         return _Unfinished(self)
 
     async def finish(self, event: Delivery) -> None:
-        """Marks an event of this receiver as finished, so that it does not come out again after a restart.
+        """Marks an event of this receiver as finished, so that it is not delivered again after a restart.
 
-        Its body is erased from the inbox soon after; after a crash before that, it comes out once
-        more. Finishing an event twice has no effect.
+        Its body is erased from the inbox soon after; if the process crashes before that, the event
+        is delivered once more. Finishing an event twice has no effect.
         """
         self._finish(event)
 
     def failed(self, event: Delivery) -> None:
-        """Marks an event of this receiver as one that its handler failed on.
+        """Marks an event of this receiver as failed by its handler.
 
-        With an inbox it counts as an attempt, even if the program then ends in order: the event
-        comes out again after the next start, or is put aside after `max_attempts`. Without this call
-        an event counts if the task that took it has raised, or the process was killed.
+        With an inbox, this counts as an attempt, even if the program then ends in an orderly way.
+        The event is delivered again after the next start, or put aside after `max_attempts`.
+        Without this call, an event counts if the task that took it has raised, or if the process
+        was killed.
         """
         _, number = self._numbers.get(id(event), (None, 0))
         self._store.fail(number)
 
     def dead_letters(self) -> DeadLetters:
-        """Returns the events that were put aside after `max_attempts`, by any process that uses the
-        inbox: await them, or iterate over them.
+        """Returns the events that any process of the inbox put aside after `max_attempts`: await them, or iterate over
+        them.
 
-        They stay in the inbox until `socialapi webhooks inbox retry` or `drop`. Raises RuntimeError
-        when it is read while the inbox is not open.
+        They stay in the inbox until `socialapi webhooks inbox retry` or `drop`. Reading them raises
+        RuntimeError while the inbox is not open.
         """
         return self._store.dead_letters()
 
     def stop(self) -> None:
-        """Stops accepting events and ends the iteration. Events handed out can still be finished.
+        """Stops accepting events and ends the iteration.
 
-        Without an inbox, waiting events come out first. With one, they come out after the next
-        start.
+        Delivered events can still be finished. Without an inbox, waiting events come first. With an
+        inbox, they come after the next start.
         """
         self._is_stopped = True
         self._store.stop()
@@ -310,8 +304,8 @@ class Receiver(_WithoutWarning, web.Application):
     async def aclose(self) -> None:
         """Stops, stores pending events and closes the inbox. Safe to call twice.
 
-        An aiohttp application calls it at its end. With an inbox, unfinished events come out again
-        after the next start.
+        An aiohttp application calls it at its end. With an inbox, unfinished events are delivered again after the next
+        start.
         """
         self._is_stopped = True
         await self._store.aclose()
@@ -327,7 +321,7 @@ class Receiver(_WithoutWarning, web.Application):
     async def _take(self, task: "asyncio.Task[object] | None") -> Delivery:
         """Returns the next event. Raises StopAsyncIteration after the end."""
         waiting = await self._store.take(task)
-        # Nothing is awaited from here on, so that cancelling cannot lose the event.
+        # No await from here on, so that cancelling cannot lose the event.
         if waiting is None:
             raise StopAsyncIteration
         event = read_delivery(waiting.content, self._paths)
@@ -361,7 +355,7 @@ class Receiver(_WithoutWarning, web.Application):
 
 
 class _Unfinished:
-    """An iterator over events. Not a generator, which cancelling `anext` would end."""
+    """An iterator over events. It is not a generator, because cancelling `anext` would end a generator."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
@@ -421,7 +415,7 @@ def _check_health_path(path: Any) -> None:
 def _check_seconds(name: str, value: Any) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise ConfigurationError(f"{name} must be a number of seconds, not {type(value).__name__}")
-    if not 0 < value <= MAX_SECONDS:  # which excludes NaN
+    if not 0 < value <= MAX_SECONDS:  # also excludes NaN
         raise ConfigurationError(f"{name} must be greater than zero and at most {MAX_SECONDS:,} seconds")
 
 
@@ -455,8 +449,8 @@ def _checked(secrets: Sequence[str]) -> tuple[str, ...]:
 
 
 def read_event(body: bytes) -> Delivery:
-    """Returns the event in the body of a delivery. Never raises: a body that could not be decoded
-    is `Undecoded`, with the reason.
+    """Returns the event in the body of a delivery. Never raises: an undecodable body becomes `Undecoded`, with the
+    reason.
 
     Does not check the signature; use `verify_signature` for that.
     """

@@ -1,4 +1,4 @@
-"""Serves a receiver on a port of its own."""
+"""Serves a receiver on its own port."""
 
 import asyncio
 import contextlib
@@ -23,8 +23,7 @@ size of asyncio's backlog. A request is read after about five iterations, and un
 connections must not push out its connection.
 """
 _MAX_PENDING: Final = 1_024
-"""How many connections may wait in the kernel to be accepted. Others are dropped, and retried by
-the client after a second.
+"""How many connections may wait in the kernel. Further connections are dropped, and clients retry them after a second.
 """
 
 _aiohttp_logger: Final = logging.getLogger("socialapi.webhooks.aiohttp")
@@ -34,7 +33,7 @@ _aiohttp_logger: Final = logging.getLogger("socialapi.webhooks.aiohttp")
 async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str]:
     """Runs a receiver alone while the block runs, and yields its URL. Port 0 takes a free one.
 
-    However many connections are open, there is room for another one. Raises ConfigurationError if
+    There is always room for another connection. Raises ConfigurationError if
     the port is not available or the receiver's inbox cannot be used.
     """
     descriptors = connections.descriptors()
@@ -65,5 +64,5 @@ async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str
 
 
 def _is_no_broken_request(record: logging.LogRecord) -> bool:
-    """Filters out aiohttp's tracebacks of malformed requests, which anybody can send."""
+    """Filters out aiohttp's tracebacks of malformed requests, which anyone can send."""
     return record.exc_info is None or type(record.exc_info[1]).__module__ != "aiohttp.http_exceptions"

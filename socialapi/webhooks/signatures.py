@@ -22,12 +22,11 @@ _BLANK_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 
 
 def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
-    """Returns the answer to a challenge, to be sent as JSON.
+    """Returns the response to a challenge, to send as JSON.
 
-    Bodies are signed with the same key, so an endpoint of your own must refuse tokens that could be
-    the body of an event, as `Receiver` does. Raises ConfigurationError for a secret that is not a
-    string or is empty, with which anybody could sign, and InvalidInput for a token that is not a
-    string.
+    Bodies are signed with the same key. A custom endpoint must therefore reject tokens that could
+    be the body of an event, as `Receiver` does. Raises ConfigurationError for a secret that is not
+    a string or is empty, and InvalidInput for a token that is not a string.
     """
     if not isinstance(crc_token, str):
         raise InvalidInput(f"crc_token must be a string, not {type(crc_token).__name__}")
@@ -36,16 +35,16 @@ def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
 
 
 def verify_signature(body: bytes, header: str | None, consumer_secret: str | Sequence[str]) -> bool:
-    """Returns whether the header is the signature of these bytes, by any of the secrets.
+    """Returns whether the header is the signature of these bytes, with any of the secrets.
 
     The comparison takes constant time. A missing or malformed header does not match. Raises
     ConfigurationError if there is no secret, or one that is empty or not a string, and InvalidInput
     for a body that is not bytes.
     """
     _check_body(body)
-    # Characters that no signature has are replaced by one that none has, so that bytes are compared.
+    # Replaces characters that no signature contains, so that bytes are compared.
     given = header.encode("ascii", "replace") if isinstance(header, str) else b""
-    # All of them are compared, whichever matches.
+    # All of them are compared, even after a match.
     fits = [hmac.compare_digest(given, _signature(body, secret)) for secret in secrets_of(consumer_secret)]
     return any(fits)
 
@@ -83,7 +82,7 @@ class Signature:
             digest.update(part)
 
     def fits(self) -> bool:
-        """Returns whether the signature matches the body, by any of the secrets."""
+        """Returns whether the signature matches the body, with any of the secrets."""
         fits = [hmac.compare_digest(self._given, _encoded(digest.digest())) for digest in self._digests]
         return any(fits)
 
@@ -91,8 +90,8 @@ class Signature:
 def begins_as_json(content: bytes) -> bool:
     """Returns whether the first visible character is `{` or `[`, ignoring byte order marks and blanks.
 
-    Only such bodies are events, and no such token is signed. Otherwise anybody could get an event
-    signed by sending it as a challenge.
+    Only such bodies are events, and no such token is signed. Otherwise, anyone could obtain the signature of an event
+    by sending it as a challenge.
     """
     if content[:2] in _UTF_16_MARKS:
         return begins_as_json(content.decode("utf-16", "replace").encode("utf-8", "replace"))
@@ -106,8 +105,7 @@ def begins_as_json(content: bytes) -> bool:
 def secrets_of(consumer_secret: str | Sequence[str]) -> tuple[str, ...]:
     """Returns one or several secrets as a tuple.
 
-    Raises ConfigurationError, which never quotes one, if there is none, or one that is empty or not
-    a string.
+    Raises ConfigurationError, which never quotes a secret, if there is none, or if one is empty or not a string.
     """
     given: Any = consumer_secret
     if isinstance(given, Sequence) and not isinstance(given, str | bytes | bytearray):

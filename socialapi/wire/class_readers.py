@@ -1,8 +1,7 @@
 """Reads models from decoded JSON, with one reader per class.
 
-What a class looks like is worked out once from its fields, as a plan. `ObjectReader` reads by the
-plan what is regular, which nearly everything is. It hands any other value to the function of its
-field, which is made here.
+Each class has a plan, computed once from its fields. `ObjectReader` reads regular values with the plan, which covers
+nearly everything. It passes any other value to the function of its field, which is created here.
 """
 
 import functools
@@ -25,7 +24,7 @@ Read = Callable[[Any], Any]
 Explain = Callable[[Any, Any, Exception], DecodeError]
 
 UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError, DecodeError)
-"""What a reader raises for data of an unexpected shape."""
+"""The errors of a reader for data of an unexpected shape."""
 
 
 class Reader:
@@ -35,12 +34,10 @@ class Reader:
     read. Readers of nested objects call one another directly; only the outermost caller turns a
     failure, which is one of UNREADABLE, into a DecodeError.
 
-    `read` returns the instance for an object, and raises one of UNREADABLE. `replace_each` puts the
-    instances in a list in the place of the objects, up to the first that cannot be read, and returns
-    its index or the length of the list.
+    `read` returns the instance for an object, and raises one of UNREADABLE. `replace_each` replaces the objects of a
+    list with instances, up to the first unreadable object, and returns its index or the length of the list.
 
-    The plan of the class is made for the first object. A class that occurs in no answer costs
-    nothing.
+    The plan of the class is created for the first object, so a class that occurs in no response costs nothing.
     """
 
     def __init__(self, cls: Any, hook_of: Callable[[Any], Structure], explain: Explain) -> None:
@@ -59,7 +56,7 @@ class Reader:
         raise error
 
     def explain(self, data: Any, problem: Exception) -> DecodeError:
-        """Returns the error that names the field at fault. Slow: it reads the data again."""
+        """Returns the error, which names the field. Slow, because it reads the data again."""
         return self._explain(self._cls, data, problem)
 
 
@@ -73,9 +70,9 @@ class FieldPlan(NamedTuple):
     is that of an item, and `object` that of any value. `nested` reads an object, or each item of an
     array; None for other kinds. `convert` reads any value and returns None for an empty one.
 
-    A missing, null or empty value becomes `default`, or what `make_default` makes for every object,
-    unless the class makes it when it is asked for (`is_late`). It is refused if the field is
-    required. `slot` is the descriptor that stores the value, if the class has slots.
+    A missing, null or empty value becomes `default`, or a new result of `make_default`, unless the class computes it on
+    access (`is_late`). It is rejected if the field is required. `slot` is the descriptor that stores the value, if the
+    class has slots.
     """
 
     name: str | None
@@ -95,9 +92,8 @@ class FieldPlan(NamedTuple):
 class ClassPlan(NamedTuple):
     """How the objects of a class are read.
 
-    `extra` is the index of the field that takes the members that no field is named after; -1 in a
-    class without it. `given` are the arguments without a default that an answer may lack.
-    `fills_slots` says that creating an object does nothing but fill its slots.
+    `extra` is the index of the field for unknown members, or -1 in a class without it. `given` are the arguments
+    without a default that a response may lack. `fills_slots` is True if creating an object only fills its slots.
     """
 
     cls: Any
@@ -155,7 +151,7 @@ def _field_plan(cls: Any, field: "attrs.Attribute[Any]", hook_of: Callable[[Any]
 
 
 def _converter(kind: Any, hook: Any, *, is_array: bool) -> Any:
-    """Returns the function that reads any value of a field, None if every value is used as it is."""
+    """Returns the function that reads any value of a field, or None if every value is used unchanged."""
     if is_array:
         return functools.partial(_read_array, kind, hook)
     if hook is None or scalar_reader(kind) is not None:
@@ -172,9 +168,10 @@ def _read_array(kind: Any, hook: Any, value: Any) -> tuple[Any, ...] | None:
 
 
 def read_items(items: Sequence[Any], kind: Any, hook: Any) -> tuple[Any, ...]:
-    """Returns the items of an array, each read by `hook`. Raises DecodeError with the index of the item at fault.
+    """Returns the items of an array, each read by `hook`.
 
-    A null is skipped, but refused among numbers, where the index of an item may carry meaning.
+    Raises DecodeError with the index of the unreadable item. Skips a null, but rejects it among
+    numbers, where the index of an item may carry meaning.
     """
     found: list[Any] = []
     for index, item in enumerate(items):
@@ -232,14 +229,14 @@ def is_tagged(declared: Any) -> bool:
 
 
 def kind_of(field: "attrs.Attribute[Any]") -> Any:
-    """Returns what a field is read as: its type, or its `read_as` metadata if the type depends on other fields."""
+    """Returns the type of a field, or its `read_as` metadata if the type depends on other fields."""
     return field.metadata.get("read_as") or without_none(field.type)
 
 
 def default_of(field: "attrs.Attribute[Any]") -> Any:
-    """Returns what a missing or null value of a field becomes; attrs.NOTHING if it is refused.
+    """Returns the replacement for a missing or null value of a field; attrs.NOTHING if it is rejected.
 
-    A field without a default that may be None is only required of those who make an object.
+    A field without a default that may be None is required only when a program creates an object.
     """
     if field.default is attrs.NOTHING and type(None) in typing.get_args(field.type):
         return None
@@ -252,12 +249,12 @@ def is_tuple(declared: Any) -> bool:
 
 
 def item_kind(declared: Any) -> Any:
-    """Returns what the items of an array are read as."""
+    """Returns the type of an array's items."""
     return without_none(typing.get_args(declared)[0])
 
 
 def scalar_reader(kind: Any, field_name: str = "") -> Read | None:
-    """Returns the function that reads a single value of the kind; None if the kind is no scalar.
+    """Returns the function that reads a single value of the kind, or None if the kind is not a scalar.
 
     Strings in fields named like an id are read as ids.
     """

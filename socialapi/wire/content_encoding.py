@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 from socialapi.errors import quoted
 
 ENCODINGS: Final = "gzip, deflate"
-"""What is asked for (`Accept-Encoding`)."""
+"""The requested encodings (`Accept-Encoding`)."""
 
 _WBITS: Final = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": 0}
 _GZIP_MAGIC: Final = b"\x1f"
@@ -27,7 +27,7 @@ def encodings_of(header: str | None) -> list[str]:
 
 
 def unsupported(header: str | None) -> str:
-    """Returns the encodings that a `Content-Encoding` names if they cannot be undone; otherwise an empty text."""
+    """Returns the encodings in a `Content-Encoding` if they are not supported; otherwise an empty string."""
     names = encodings_of(header)
     return "" if len(names) <= _MAX_ENCODINGS and all(name in _WBITS for name in names) else quoted(", ".join(names))
 
@@ -35,9 +35,9 @@ def unsupported(header: str | None) -> str:
 class Decompressor:
     """Decompresses one body piece by piece.
 
-    A body that is plain in spite of its header, as some proxies send it, is left as it is. Zeros
-    between and behind the members of a gzip body are padding. Anything else behind a member is
-    ignored, as browsers do, but in a stream, of which lines would be lost.
+    A body that is plain despite its header, as some proxies send it, stays unchanged. Zeros between and after the
+    members of a gzip body are padding. Anything else after a member is ignored, as in browsers, but rejected in a
+    stream, which would lose lines.
     """
 
     def __init__(self, encoding: str, *, is_stream: bool, inner: Self | None) -> None:
@@ -50,8 +50,8 @@ class Decompressor:
 
     @classmethod
     def of(cls, header: str | None, *, is_stream: bool = False) -> Self | None:
-        """Returns the decompressor for a `Content-Encoding`, or None if there is nothing to undo, or
-        nothing that this can. That of a stream refuses what it cannot undo when it is fed.
+        """Returns the decompressor for a `Content-Encoding`, or None if the body is not compressed or its encoding is
+        not supported. A stream's decompressor rejects unsupported encodings when it is fed.
         """
         found = None
         if unread := unsupported(header):
@@ -61,10 +61,9 @@ class Decompressor:
         return found
 
     def feed(self, data: bytes, most: int = 0) -> bytes:
-        """Returns what the next bytes of the body say, and at most `most` bytes if that is given.
+        """Decompresses the next bytes of the body, and returns at most `most` bytes if that is given.
 
-        What is left out is lost, so a body of which more is wanted needs a larger `most`. Raises
-        BrokenEncoding.
+        Drops the rest, so a longer result needs a larger `most`. Raises BrokenEncoding.
         """
         if self._member is None and data and not self._is_plain:
             first = data[0]
@@ -75,10 +74,10 @@ class Decompressor:
             elif self._wbits:
                 self._is_plain = first != _GZIP_MAGIC[0]
             else:
-                # No block of deflate that begins like JSON is that of a text.
+                # No deflate block of a text begins like JSON.
                 self._is_plain = first in _JSON_STARTS
             if not self._is_plain:
-                # Some send what RFC 1951 calls deflate, without the header of RFC 1950 that HTTP wants.
+                # Some servers send deflate of RFC 1951, without the header of RFC 1950 that HTTP requires.
                 has_header = first & 0xF == _DEFLATE_METHOD
                 self._member = zlib.decompressobj(self._wbits or (zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS))
         found = (data[:most] if most else data) if self._is_plain else self._decompressed(data, most)

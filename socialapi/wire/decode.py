@@ -40,13 +40,13 @@ def decode_json(content: bytes) -> Any:
     """Returns JSON bytes as Python data. A byte order mark and lone surrogates are accepted.
 
     Raises orjson.JSONDecodeError for invalid JSON, invalid UTF-8, too deep nesting, and numbers that
-    no float holds, such as NaN and Infinity. The error quotes nothing of the content.
+    no float holds, such as NaN and Infinity. The error does not quote the content.
     """
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as problem:
         message, position = problem.msg, problem.pos
-    # The standard library is much slower but accepts lone surrogates, which some write as \ud83d.
+    # The standard library is much slower but accepts lone surrogates, which some servers write as \ud83d.
     try:
         return _LENIENT.decode(content.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
@@ -55,7 +55,9 @@ def decode_json(content: bytes) -> Any:
 
 
 def _finite(digits: str) -> float:
-    """Returns a number, as orjson does. Raises ValueError for one that no float holds, and for what is none."""
+    """Returns a number, as orjson does. Raises ValueError for a number outside the range of floats, and for any other
+    string.
+    """
     if math.isfinite(number := float(digits)):
         return number
     raise ValueError("the number is out of range")
@@ -69,7 +71,7 @@ def _whole_number(digits: str) -> int | float:
 
 _MAX_DIGITS: Final = 20
 _LENIENT: Final = json.JSONDecoder(parse_int=_whole_number, parse_float=_finite, parse_constant=_finite)
-"""Takes lone surrogates, and otherwise what orjson takes."""
+"""Accepts lone surrogates in addition to the input that orjson accepts."""
 
 
 def structure(data: Any, cls: Any) -> Any:
@@ -87,15 +89,15 @@ def structure(data: Any, cls: Any) -> Any:
             return hook(data, cls)
         except DecodeError as problem:
             error = DecodeError(problem.path, problem.reason)
-    # A new error outside the handler: the context of the caught one may hold the data.
+    # A new error outside the handler, because the context of the caught error may contain the data.
     raise error
 
 
 def structure_each(items: list[Any], cls: Any, path: str) -> tuple[tuple[Any, ...], tuple[Undecoded, ...]]:
-    """Returns the items as instances of `cls`, and those that cannot be read.
+    """Returns the items as instances of `cls`, and the unreadable items.
 
-    `path` is the path of the array; it begins the path of each fault. The list is used up: it keeps
-    its length, and instances replace the items.
+    `path` is the path of the array, with which the path of each error begins. Replaces the items of
+    the list with instances.
     """
     hook = _cached_hook(cls)
     count = hook.replace_each(items) if isinstance(hook, Reader) else 0
@@ -121,7 +123,7 @@ def wire_names(cls: Any) -> frozenset[str]:
 
 
 def required_value(kind: Any, value: Any) -> Any:
-    """Returns a value of the kind. Raises DecodeError for a null or empty one."""
+    """Returns a value of the kind. Raises DecodeError for a null or empty value."""
     found = read_value(kind, _hook_of(kind, ""), value)
     if found is None and kind is not Any:
         raise DecodeError("", _missing(kind))
@@ -129,7 +131,7 @@ def required_value(kind: Any, value: Any) -> Any:
 
 
 def _missing(kind: Any) -> str:
-    """Returns why a null or empty value is refused where one of the kind is required."""
+    """Returns why a null or empty value is rejected if a value of the kind is required."""
     if scalar_reader(kind) is not None:
         return "is empty"
     return "expected an array" if is_tuple(kind) or _is_list(kind) else "expected an object"
@@ -138,7 +140,7 @@ def _missing(kind: Any) -> str:
 def _tagged_fn(declared: Any) -> Structure:
     """Returns a reader that chooses the class by the tag field.
 
-    An object with an unknown tag, or one that does not fit its tag's class, is kept as a dict.
+    An object with an unknown tag, or one that does not fit its tag's class, becomes a dict.
     """
     field = next(each.field for each in declared.__metadata__ if isinstance(each, Tagged))
     members = members_by_tag(declared.__origin__, field)
@@ -159,9 +161,9 @@ def _tagged_fn(declared: Any) -> Structure:
 def _structure_fn(cls: Any) -> Structure:
     """Returns the reader of a class.
 
-    A class whose answers differ from its fields has a class method `_from_wire(data, read)`, where
-    `read(data, kind, path="")` reads data as any type, and as the class itself by its fields. One that
-    `IS_READ_IN_PARTS` keeps items that cannot be read in `undecoded`.
+    A class whose responses differ from its fields has a class method `_from_wire(data, read)`. Its argument `read(data,
+    kind, path="")` reads data as any type, including the class itself by its fields. A class with `IS_READ_IN_PARTS`
+    keeps unreadable items in `undecoded`.
     """
     by_fields = Reader(cls, CONVERTER.get_structure_hook, _explain)
     if getattr(cls, "IS_READ_IN_PARTS", False):
@@ -210,7 +212,7 @@ def _in_parts(cls: Any, by_fields: Callable[[Any], Any]) -> Structure:
 
 
 def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
-    """Returns the error with the field at fault. Slow; called only after a failure."""
+    """Returns the error, which names the field. Slow, so it is called only after a failure."""
     if not isinstance(data, Mapping):
         return DecodeError("", "expected an object")
     for field in attrs.fields(cls):
@@ -277,8 +279,8 @@ def _make_converter() -> OrjsonConverter:
 
 
 def is_custom(declared: Any) -> bool:
-    """Returns whether a type is a dataclass or a TypedDict, which callers write for endpoints that this
-    package does not know. Classes of attrs are read as its own models.
+    """Returns whether a type is a dataclass or a TypedDict, which callers write for endpoints that this package does
+    not know. attrs classes are read like the package's own models.
     """
     return dataclasses.is_dataclass(declared) or typing.is_typeddict(declared)
 
@@ -298,7 +300,7 @@ def _custom_fn(declared: Any) -> Structure:
         try:
             return hook(data, declared)
         except Exception as problem:  # noqa: BLE001  # whatever the class itself raises
-            # cattrs joins the text and the path. Its own texts quote what they could not read.
+            # cattrs joins the message and the path. Its own messages quote the unreadable value.
             reason, _, path = transform_error(problem, "", _custom_reason)[0].rpartition(" @ ")
         error = DecodeError(path.removeprefix("."), reason)
         raise error
@@ -313,7 +315,7 @@ def _custom_reason(problem: BaseException, kind: type | None) -> str:
 
 
 def _custom_converter() -> OrjsonConverter:
-    """Returns the converter of dataclasses and TypedDicts. A null is refused unless the field may be None."""
+    """Returns the converter of dataclasses and TypedDicts. It rejects a null unless the field may be None."""
     converter = make_converter()
     converter.register_structure_hook_factory(attrs.has, lambda kind: lambda data, _: structure(data, kind))
     for kind, read in scalars.READERS.items():
@@ -335,7 +337,7 @@ _CUSTOM: Final = _custom_converter()
 
 
 def check_model(name: str, kind: Any) -> None:
-    """Raises InvalidInput, which names the argument, for a type that no answer can be read as."""
+    """Raises InvalidInput, which names the argument, for a type that cannot describe a response."""
     one = typing.get_args(kind)[0] if typing.get_origin(kind) is Page else kind
     is_readable = one is not Page and (attrs.has(one) or is_custom(one) or _is_list(one) or _is_mapping(one))
     try:
@@ -381,7 +383,7 @@ def _problem(data: Any, _: Any) -> Problem | None:
 
 
 _read_untyped: Final = Reader(Problem, CONVERTER.get_structure_hook, _explain)
-# By a function, because a hook of a class would be that of its subclasses, too.
+# By a function, because a hook for a class would also apply to its subclasses.
 CONVERTER.register_structure_hook_factory(lambda declared: declared is Problem, lambda _: _problem)
 
 
@@ -405,9 +407,7 @@ def _code(given: Any) -> int | str | None:
 
 
 def read_errors(listed: Any) -> tuple[Problem | ServiceError, ...]:
-    """Returns the errors of an answer, dropping none; null counts as none. Raises DecodeError if
-    they are not an array.
-    """
+    """Returns all errors of a response; null means no errors. Raises DecodeError if they are not an array."""
     if listed is None:
         return ()
     if not isinstance(listed, list):
@@ -416,7 +416,9 @@ def read_errors(listed: Any) -> tuple[Problem | ServiceError, ...]:
 
 
 def read_partial_error(data: Any) -> Problem | ServiceError:
-    """Returns an error beside data: a typed problem, a coded error, or one made of a bare string or number."""
+    """Returns an error that arrived with data: a typed problem, a coded error, or one made from a plain string or
+    number.
+    """
     if not isinstance(data, Mapping):
         is_code = isinstance(data, int) and not isinstance(data, bool)
         return ServiceError(

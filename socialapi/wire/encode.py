@@ -43,7 +43,7 @@ NOT_UNICODE: Final = "is not valid Unicode text: it has half of a surrogate pair
 
 
 def json_shape(value: Any) -> Any:
-    """Returns the value as dicts, lists and scalars under their names on the wire. `UNSET` is left out."""
+    """Returns the value as dicts, lists and scalars with their JSON names. Omits `UNSET`."""
     kind = value.__class__
     if kind in _SCALARS:
         return value
@@ -55,7 +55,7 @@ def json_shape(value: Any) -> Any:
         # A caller may give fields that the class does not have in `extra`; they are sent beside the others.
         further = shape.pop("extra", {})
         return {**shape, **extra_parameters(further)}
-    if kind is dict or isinstance(value, Mapping):  # the test for the abstract class is slow
+    if kind is dict or isinstance(value, Mapping):  # the isinstance test for the abstract class is slow
         return {name: json_shape(each) for name, each in value.items() if each is not UNSET}
     if isinstance(value, datetime.datetime):
         return format_timestamp(value)
@@ -64,19 +64,19 @@ def json_shape(value: Any) -> Any:
 
 @functools.cache
 def _sent(cls: Any) -> tuple[tuple[str, str], ...]:
-    """Returns the fields of a class that are sent: their names on the wire, and their attributes."""
+    """Returns the fields of a class that are sent: their JSON names and their attributes."""
     return tuple((wire_name(field), field.name) for field in attrs.fields(cls) if field.init)
 
 
 def extra_parameters(further: Any) -> Mapping[str, Any]:
-    """Returns the mapping that a caller gave as `extra`. Raises InvalidInput if it is no mapping."""
+    """Returns the mapping in `extra`. Raises InvalidInput if it is not a mapping."""
     if not isinstance(further, Mapping):
         raise InvalidInput("extra must be a mapping of names to values")
     return further
 
 
 def _plain(value: Any) -> Any:
-    """Returns a dataclass, a member of an enumeration, or a scalar of a subclass, as the plain value."""
+    """Returns the plain value of a dataclass, an enumeration member, or an instance of a scalar's subclass."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: json_shape(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, enum.Enum) and value is not UNSET:
@@ -89,7 +89,7 @@ def _plain(value: Any) -> Any:
 
 
 def unsendable(shape: Any) -> list[BrokenRule]:
-    """Returns what in JSON-shaped data cannot be sent as JSON. No value is quoted."""
+    """Returns why JSON-shaped data cannot be sent as JSON. Quotes no value."""
     try:
         return list(_unsendable(shape, ""))
     except RecursionError:
@@ -102,7 +102,7 @@ def _unsendable(shape: Any, path: str) -> Iterator[BrokenRule]:
             if isinstance(name, str) and not has_lone_surrogate(name):
                 yield from _unsendable(each, f"{path}.{printable_name(name)}" if path else printable_name(name))
             else:
-                yield BrokenRule(path=path, reason="cannot be sent as JSON: a name in it is no valid text")
+                yield BrokenRule(path=path, reason="cannot be sent as JSON: a name in it is not valid Unicode")
     elif isinstance(shape, list):
         for index, each in enumerate(shape):
             yield from _unsendable(each, f"{path}[{index}]")
@@ -117,7 +117,7 @@ def _why_not_json(value: Any) -> str | None:
         return None if math.isfinite(value) else "it is not a finite number"
     if isinstance(value, int):
         return None if _SMALLEST <= value <= _LARGEST else "it has more than 64 bits"
-    # orjson also writes dates, times, data classes and enumerations; UNSET is one of the latter.
+    # orjson also writes dates, times, dataclasses and enumerations; UNSET is a member of an enumeration.
     return (
         None
         if value is None or (value is not UNSET and _is_written(value))
@@ -134,7 +134,7 @@ def _is_written(value: Any) -> bool:
 
 
 def json_bytes(shape: Any) -> bytes:
-    """Returns JSON-shaped data as bytes. Raises InvalidInput for what JSON cannot represent."""
+    """Returns JSON-shaped data as bytes. Raises InvalidInput for data that JSON cannot represent."""
     try:
         return orjson.dumps(shape)
     except orjson.JSONEncodeError as problem:
@@ -145,9 +145,8 @@ def json_bytes(shape: Any) -> bytes:
 def query_string(values: Mapping[str, Any]) -> str:
     """Returns query or form parameters percent-encoded per RFC 3986, so that the signed bytes are the sent ones.
 
-    Lists are joined with commas, None is empty, and `UNSET` is left out. Raises InvalidInput for
-    names that are not strings, for values that are neither scalars nor lists of them, and for text
-    that is not valid Unicode.
+    Joins lists with commas, writes None as an empty value, and omits `UNSET`. Raises InvalidInput for names that are
+    not strings, for values that are neither scalars nor lists of scalars, and for invalid Unicode.
     """
     pairs: list[str] = []
     for name, value in values.items():
@@ -170,7 +169,7 @@ def query_string(values: Mapping[str, Any]) -> str:
 
 
 def unsendable_parameters(values: Mapping[str, Any]) -> list[BrokenRule]:
-    """Returns what of query or form parameters cannot be sent. No value is quoted."""
+    """Returns why query or form parameters cannot be sent. Quotes no value."""
     broken = []
     for name, value in values.items():
         try:
@@ -182,16 +181,16 @@ def unsendable_parameters(values: Mapping[str, Any]) -> list[BrokenRule]:
 
 
 _is_unreserved: Final = re.compile("[A-Za-z0-9._~-]*").fullmatch
-"""Whether a text has only characters that RFC 3986 leaves as they are, in a tenth of the time that `quote` takes."""
+"""Matches a string that RFC 3986 leaves unchanged, in a tenth of the time of `quote`."""
 
 
 def has_lone_surrogate(text: str) -> bool:
-    """Returns whether a text has half of a surrogate pair, which cannot be encoded."""
+    """Returns whether a string has half of a surrogate pair, which cannot be encoded."""
     return not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _text(value: Any) -> str | None:
-    """Returns the value as it is written in a query; None if it cannot be."""
+    """Returns the value in the form of a query, or None if it has none."""
     if value.__class__ is str:
         text: str = value
         return text
@@ -222,25 +221,25 @@ _WRITERS: Final[Sequence[tuple[type | tuple[type, ...], Callable[[Any], str | No
     (decimal.Decimal, lambda value: str(value) if value.is_finite() else None),
     ((str, int, datetime.date), str),
 )
-"""How values are written in a query, by type. The first match counts."""
+"""Maps types to functions that write values in a query. The first match counts."""
 
 
 Shape = Callable[[Any], Any]
 
 _EMPTY: Final = (Unset, type(None))
-_NO_ID: Final = "must be an id: a text or a whole number"
+_NO_ID: Final = "must be an id: a string or a whole number"
 _NO_IDS: Final = "must be an id or a list of ids"
 _LARGEST_ID: Final = 10**40
-"""Larger than any id. Python refuses to format numbers of several thousand digits."""
+"""A bound larger than any id. Python does not format numbers of several thousand digits."""
 
 
 def shaped(declared: Any, value: Any) -> Any:
-    """Returns the value as dicts, lists and scalars of the declared type, or as they are if `declared` is None."""
+    """Returns the value as dicts, lists and scalars of the declared type, or unchanged if `declared` is None."""
     return _undeclared(value) if declared is None else shaper(declared)(value)
 
 
 def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Returns the query parameters in their declared types, without those that are None or `UNSET`."""
+    """Returns the query parameters in their declared types, without None and `UNSET`."""
     if not query:
         return {}
     values: dict[str, Any] = shaped(declared, query)
@@ -251,7 +250,7 @@ def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, An
 
 
 def _undeclared(value: Any) -> Any:
-    """Returns the result of `json_shape`, with `Unshapeable` in place of times that cannot be written."""
+    """Returns the result of `json_shape`, with `Unshapeable` for times that cannot be written."""
     try:
         return json_shape(value)
     except InvalidInput as problem:
@@ -266,8 +265,8 @@ def _undeclared(value: Any) -> Any:
 
 
 def _shaped_fields(shapes: Mapping[str, Shape], given: Any) -> Any:
-    """Returns the fields that have a value. A field whose name is nearly a known one becomes
-    `Unshapeable`, with a suggestion. Anything but a mapping is returned as it is.
+    """Returns the fields that have a value. A misspelled field becomes `Unshapeable`, with a suggestion. Returns
+    anything but a mapping unchanged.
     """
     # The test for the abstract class is slow.
     if given.__class__ is not dict and not isinstance(given, Mapping):
@@ -338,7 +337,7 @@ def _is_id(declared: Any) -> bool:
 
 
 def _whole(value: Any) -> Any:
-    """Returns integers of other libraries, such as those of table cells, as int."""
+    """Returns integers of other libraries, for example from table cells, as int."""
     if value.__class__ is int or isinstance(value, bool) or not hasattr(value, "__index__"):
         return _undeclared(value)
     try:
@@ -348,7 +347,7 @@ def _whole(value: Any) -> Any:
 
 
 def _moment(value: Any) -> Any:
-    """Returns a time in UTC, also of a text with another offset, as jobs take it."""
+    """Returns a time in UTC. The input may be a string with any offset, as in jobs."""
     if value is None or isinstance(value, Unshapeable):
         return value
     try:
@@ -371,14 +370,14 @@ def _id(value: Any) -> Any:
 
 
 def _union(members: tuple[Any, ...]) -> Shape:
-    """Returns the shaper of a union. Unions of several types are of scalars; only integers need conversion."""
+    """Returns the shaper of a union. Unions of several types contain only scalars, and only integers need conversion."""
     if len(members) == 1:
         return shaper(members[0])
     return _whole if any(int in _kinds(member) for member in members) else _undeclared
 
 
 def _kinds(item: Any) -> tuple[type, ...]:
-    """Returns the types of which a single value is accepted as a list of one."""
+    """Returns the types whose single values are accepted as a list of one."""
     origin, arguments = typing.get_origin(item), typing.get_args(item)
     if origin is typing.Annotated:
         return (str, int) if _is_id(item) else _kinds(arguments[0])
@@ -392,7 +391,7 @@ def _kinds(item: Any) -> tuple[type, ...]:
 
 
 def _fields(cls: Any) -> Mapping[str, tuple[str, Any]]:
-    """Returns the fields of a class by their names on the wire, with attribute and type."""
+    """Returns the fields of a class by their JSON names, with attribute and type."""
     attrs.resolve_types(cls, include_extras=True)
     return {wire_name(field): (field.name, field.type) for field in attrs.fields(cls) if field.name != "extra"}
 

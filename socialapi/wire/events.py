@@ -1,8 +1,8 @@
-"""Decodes what streams and webhooks deliver.
+"""Decodes the items of streams and webhooks.
 
-Nothing here raises: what cannot be decoded is returned unchanged, with the reason. The payloads of
-events are not documented, so their fields are all optional; posts are decoded as strictly as
-everywhere.
+Nothing here raises: undecodable items are returned unchanged, with the reason. The payloads of
+events are undocumented, so all their fields are optional. Posts are decoded as strictly as
+everywhere else.
 """
 
 import datetime
@@ -24,18 +24,18 @@ from socialapi.wire.scalars import identifier, moment, only, only_object, text, 
 T = TypeVar("T")
 
 EVENT_ID_PATHS: Final = ("data.event_uuid", "event_uuid", "data.event_id", "event_id", "id")
-"""The paths where the id of an event is looked for, in this order. `data.id` is not among them: it
-may be the id of the object that the event is about, which can have several events.
+"""The paths of an event's id, in order of preference. `data.id` is not one of them: it may be the id of the event's
+subject, which can have several events.
 """
 POST_ID_PATHS: Final = ("data.id",)
 """The path of the id of a matched post."""
 
-NO_OBJECT: Final = "is no JSON object"
+NO_OBJECT: Final = "is not a JSON object"
 NO_EVENT_ID: Final = (
-    "an event came without an id: it is handed out, and duplicates of such events cannot be recognised "
-    "(event_id_paths says where ids are)"
+    "an event has no id: it is delivered, and duplicates of such events cannot be recognized "
+    "(set event_id_paths to the paths of ids)"
 )
-"""A receiver and a stream log this once."""
+"""Logged once by a receiver or a stream."""
 
 _MESSAGE_TYPES: Final = ("dm.", "chat.")
 _ID_FIELDS: Final = ("event_uuid", "event_id")
@@ -49,7 +49,7 @@ _LEGACY_MESSAGE_KINDS: Final[Mapping[Any, str]] = {
 
 
 Paths = Sequence[str] | None
-"""The paths of ids in place of the defaults; None for the defaults."""
+"""The paths of ids that replace the defaults; None for the defaults."""
 
 
 def read_post(content: bytes, paths: Paths = None) -> MatchedPost | StreamNotice | Undecoded:
@@ -74,7 +74,7 @@ def _post_reader() -> Reader:
 
 
 def _read_other(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
-    """Returns a line that has no post, or is no JSON to orjson."""
+    """Returns a line without a post, or one that orjson rejects."""
     try:
         body = decode_json(content)
         if body.__class__ is not dict:
@@ -135,9 +135,8 @@ def checked_paths(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
 def identity_of(body: Any, paths: Paths = None) -> str | None:
     """Returns the key that identifies an event: its type and id.
 
-    The type is included because one object may have several kinds of events. Returns None for an
-    event without an id at any of the dotted paths. By default these are the paths of posts or of
-    events.
+    The type is included because one object may have several kinds of events. Returns None for an event without an id at
+    any of the dotted paths, which default to the paths of posts or events.
     """
     if not isinstance(body, Mapping):
         return None
@@ -153,9 +152,9 @@ def event_id_of(body: Mapping[str, Any], paths: Paths = None) -> str | None:
 
 
 def identity_of_item(item: ActivityEvent | MatchedPost, paths: Paths = None) -> str | None:
-    """Returns the key that identifies an item of a stream, by the rule of `identity_of`.
+    """Returns the key that identifies an item of a stream, as `identity_of` does.
 
-    `paths` must be the ones that the item was read with.
+    `paths` must be the paths with which the item was read.
     """
     if isinstance(item, MatchedPost):
         return f":{item.data.id}" if paths is None else identity_of(decode_json(item.content), paths)
@@ -206,7 +205,7 @@ def _read_or_none(read: Callable[[Any], T | None], value: Any) -> T | None:
 
 
 def _inner(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the event with the members beside `data`. A null in `data` does not hide one of these."""
+    """Returns the event together with the members next to `data`. A null in `data` does not hide such a member."""
     wrapped = body.get("data")
     if isinstance(wrapped, list) and len(wrapped) == 1:
         wrapped = wrapped[0]
@@ -228,12 +227,12 @@ def _has_problems(body: Mapping[str, Any]) -> bool:
 
 
 def matched_post(body: Mapping[str, Any], content: bytes) -> MatchedPost:
-    """Returns the post of an object that arrived as these bytes. Raises DecodeError."""
+    """Returns the post in an object, which arrived as these bytes. Raises DecodeError."""
     return _with_the_rest(structure(body, MatchedPost), body, content)
 
 
 def _with_the_rest(post: MatchedPost, body: Mapping[str, Any], content: bytes) -> MatchedPost:
-    """Returns the post with the errors beside it and the bytes that it came as."""
+    """Returns the post with its errors and the bytes that arrived."""
     if "errors" in body and isinstance(post.extra.get("errors"), list):
         post.errors = _errors(post.extra.pop("errors"))
     post.content = content
@@ -241,7 +240,7 @@ def _with_the_rest(post: MatchedPost, body: Mapping[str, Any], content: bytes) -
 
 
 def _notice(body: Mapping[str, Any], content: bytes) -> StreamNotice | Undecoded:
-    """Returns a notice with the problems in a line without data, which may also be a single bare problem."""
+    """Returns a notice with the problems in a line without data. The line may also be a single problem."""
     listed = body.get("errors")
     if listed is None and "title" in body:
         listed = [body]
@@ -254,7 +253,7 @@ def _errors(listed: Sequence[Any]) -> tuple[Problem | ServiceError, ...]:
 
 
 class _Fields:
-    """Reads the fields of an object one after another. What was not read stays in `left`."""
+    """Reads the fields of an object one after another. Unread members stay in `left`."""
 
     def __init__(self, source: Mapping[str, Any]) -> None:
         self.left = dict(source)
@@ -268,7 +267,7 @@ class _Fields:
         return found
 
     def drop_ids(self, event_id: str | None) -> None:
-        """Removes the id of the event, which was read already. An id with another value stays."""
+        """Removes the id of the event, which was already read. An id with a different value stays."""
         for name in _ID_FIELDS:
             value = self.left.get(name)
             says_nothing = value is None or value == [] or (isinstance(value, str) and not value.strip())
@@ -295,7 +294,7 @@ def _activity(body: Mapping[str, Any], content: bytes, paths: Paths) -> Activity
 
 
 def with_message(event: ActivityEvent, content: bytes) -> ActivityEvent:
-    """Returns the event with the bytes that it arrived as, and its message if it is about one."""
+    """Returns the event with the bytes that arrived, and its message if it is about one."""
     if event.event_type is not None and event.event_type.startswith(_MESSAGE_TYPES):
         event.message = _message(event.payload)
     event.content = content

@@ -1,7 +1,7 @@
-"""Turns records and pages into plain data and back: what stands behind `to_dict` and `from_dict`.
+"""Converts records and pages to plain data and back, for `to_dict` and `from_dict`.
 
-The work is done by what encodes requests and decodes answers. Here is only what an export needs
-besides: classes whose answers have members of no field, and data that JSON has no form for.
+The modules that encode requests and decode responses do the work. This module adds the classes
+whose responses have members without a field, and data that JSON cannot represent.
 """
 
 import base64
@@ -28,18 +28,18 @@ from socialapi.wire.paging import page_of
 
 
 def to_dict(record: Any) -> dict[str, Any]:
-    """Returns a record as JSON's types, under the names on the wire. Raises InvalidInput."""
+    """Returns a record as JSON types, with JSON names. Raises InvalidInput."""
     found: dict[str, Any] = json_ready(record, _shape_of)
     return found
 
 
 def _shape_of(record: Any) -> Any:
-    """Returns a record as dicts, lists and scalars, which may not be JSON's."""
+    """Returns a record as dicts, lists and scalars, including scalars that JSON lacks."""
     return _SHAPES.get(type(record), json_shape)(record)
 
 
 def json_ready(value: Any, shape: Callable[[Any], Any] = json_shape) -> Any:
-    """Returns a value as JSON's types. Raises InvalidInput, which names every field at fault."""
+    """Returns a value as JSON types. Raises InvalidInput, which names every invalid field."""
     try:
         found = shape(value)
         broken = list(_without_form(found, ""))
@@ -51,14 +51,14 @@ def json_ready(value: Any, shape: Callable[[Any], Any] = json_shape) -> Any:
 
 
 def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
-    """Yields the values that JSON has no type for. Lone surrogates and large integers count as JSON."""
+    """Yields the values without a JSON type. Lone surrogates and large integers count as JSON."""
     kind = value.__class__
     if kind is dict:
         for name, each in value.items():
             if name.__class__ is str:
                 yield from _without_form(each, f"{path}.{printable_name(name)}" if path else printable_name(name))
             else:
-                yield BrokenRule(path=path, reason=f"a name in it is no text, but {type(name).__name__}")
+                yield BrokenRule(path=path, reason=f"a name in it is not a string, but {type(name).__name__}")
     elif kind is list:
         for index, each in enumerate(value):
             yield from _without_form(each, f"{path}[{index}]")
@@ -73,7 +73,7 @@ _SCALARS: Final = frozenset({str, int, bool, type(None)})
 
 
 def json_text(data: Any, *, indent: bool = False) -> str:
-    """Returns data of JSON's types as JSON text, on one line or indented; a lone surrogate as its escape."""
+    """Returns data of JSON types as a JSON string, on one line or indented. Escapes lone surrogates."""
     try:
         return orjson.dumps(data, option=orjson.OPT_INDENT_2 if indent else None).decode()
     except orjson.JSONEncodeError:
@@ -93,7 +93,7 @@ def from_dict(cls: Any, data: Mapping[str, Any]) -> Any:
 
 
 def page_from_dict(data: Mapping[str, Any], item_type: Any) -> Page[Any]:
-    """Returns the page for the result of `Page.to_dict`, or for an answer. Raises InvalidInput."""
+    """Returns the page for the result of `Page.to_dict`, or for a response. Raises InvalidInput."""
     page: Page[Any] = _read(Page, lambda given: page_of(given, item_type), data)
     return page
 
@@ -117,7 +117,7 @@ def _read(cls: Any, read: Callable[[dict[str, Any]], Any], data: object) -> Any:
         rule = BrokenRule(path=problem.path, reason=problem.reason)
     except RecursionError:
         rule = BrokenRule(path="", reason="is nested too deeply")
-    raise InvalidInput(f"the data are no {cls.__name__}", [rule])
+    raise InvalidInput(f"the data cannot be read as {cls.__name__}", [rule])
 
 
 # What differs from the fields --------------------------------------------------------------------
@@ -140,13 +140,13 @@ def _page_shape(page: Page[Any]) -> dict[str, Any]:
 
 
 def _each_shaped(items: Sequence[Any]) -> list[Any]:
-    """Returns each item as its `to_dict` has it."""
+    """Returns the result of `to_dict` for each item."""
     return [each.to_dict() if _has_own_form(each.__class__) else _shape_of(each) for each in items]
 
 
 @functools.cache
 def _has_own_form(cls: Any) -> bool:
-    """Whether a class exports itself in another way, or not without being asked to."""
+    """Returns whether a class exports itself differently, or only on request."""
     return getattr(cls, "to_dict", Exported.to_dict) is not Exported.to_dict
 
 
@@ -169,7 +169,7 @@ _SHAPES: Final[Mapping[Any, Callable[[Any], Any]]] = {
     StreamNotice: lambda notice: {"errors": json_shape(notice.problems)},
     Undecoded: _undecoded_shape,
 }
-"""How an instance is shaped that has something of which no field is sent."""
+"""Maps classes with data outside their fields to functions that shape an instance."""
 
 
 _READERS: Final[Mapping[Any, Callable[[dict[str, Any]], Any]]] = {
@@ -178,4 +178,4 @@ _READERS: Final[Mapping[Any, Callable[[dict[str, Any]], Any]]] = {
     ServiceError: read_service_error,
     StreamNotice: lambda data: StreamNotice(read_errors(data.get("errors")), json_text(data).encode()),
 }
-"""How a class is read that has something of which no field is sent."""
+"""Maps classes with data outside their fields to functions that read an instance."""

@@ -9,14 +9,13 @@ from socialapi.errors import DecodeError
 from socialapi.wire.decode import decode_json
 
 MAX_LINES_AT_ONCE: Final = 2_000
-"""The most lines cut in one step, so that a chunk full of keep-alives does not block for long."""
+"""The most lines split in one step, so that a chunk full of keep-alives does not block for long."""
 
 
 class LineFramer:
     """Splits a byte stream into lines and keeps an incomplete last line until the rest arrives.
 
-    `has_more` is true if a chunk had more lines than are cut in one step; `feed(b"")` returns the
-    next ones.
+    `has_more` is True if a chunk had more lines than one step splits; `feed(b"")` then returns the next lines.
     """
 
     def __init__(self, max_line_bytes: int) -> None:
@@ -28,7 +27,7 @@ class LineFramer:
 
     @property
     def has_more(self) -> bool:
-        """Whether some of the bytes fed are still to be cut."""
+        """Whether some bytes are not split yet."""
         return bool(self._uncut)
 
     @property
@@ -37,10 +36,10 @@ class LineFramer:
         return b"".join(self._parts)
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Returns the lines that the chunk completes, without line endings; an empty one is a keep-alive.
+        """Returns the lines that the chunk completes, without line endings; an empty line is a keep-alive.
 
         Raises DecodeError for a line larger than the limit, even before it is complete. If there
-        are lines before it, they are returned first and the next call raises.
+        are lines before it, returns them first, and the next call raises.
         """
         self.check()
         if self._uncut:

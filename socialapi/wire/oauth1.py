@@ -18,8 +18,8 @@ from socialapi.errors import ConfigurationError
 class SignIn:
     """The credentials of one step of an OAuth 1.0a sign-in.
 
-    These are the app's key and, from the third step on, the request token. `callback` and
-    `verifier` are sent as fields of the header (RFC 5849, sections 2.1 and 2.3).
+    They are the app's key and, from the third step on, the request token. `callback` and `verifier` are fields of the
+    header (RFC 5849, sections 2.1 and 2.3).
     """
 
     api_key: str = attrs.field(repr=False)
@@ -36,19 +36,17 @@ _PART: Final = (
 _PAIRS: Final = rf"{_PART}={_PART}(?:&{_PART}={_PART})*+"
 _CANONICAL_PAIRS: Final = re.compile(_PAIRS)
 _CANONICAL_URL: Final = re.compile(rf"(https?://[A-Za-z0-9.:\[\]-]+)(/[A-Za-z0-9._~/%-]*+)(?:\?({_PAIRS})?)?")
-"""The host, path and query of a URL whose parts go into the signature as they are.
-
-RFC 5849 wants every parameter decoded and encoded again. For what matches, that changes nothing.
+"""Matches the host, path and query of a URL whose parts go into the signature unchanged. RFC 5849 requires decoding and
+encoding every parameter, which changes nothing in such a URL.
 """
 
 
 class OAuth1Signer:
     """Signs requests with HMAC-SHA1 and one credential (RFC 5849, section 3).
 
-    oauthlib is the reference, and normalises the host, which is the same for all requests, and
-    whatever is not in canonical form yet. Most requests are, since we encode them ourselves; then
-    sorting and joining the parameters here takes a tenth of the time. This calls the single steps
-    of oauthlib, because its `Client` logs the key, token and parameters.
+    oauthlib normalizes the host, which is the same for all requests, and requests that are not in canonical form. Most
+    requests are, because this package encodes them; sorting and joining their parameters here takes a tenth of the
+    time. This class calls the single steps of oauthlib, because oauthlib's `Client` logs the key, token and parameters.
     """
 
     def __init__(self, credential: OAuth1 | SignIn) -> None:
@@ -82,7 +80,7 @@ class OAuth1Signer:
             for given in (query, form):
                 if given:
                     pairs += [pair.split("=") for pair in given.split("&")]
-            # There are as many hosts as the configuration has.
+            # The number of hosts is bounded by the configuration.
             found = self._hosts.get(host)
             if found is None:
                 found = self._hosts[host] = _encoded(_base_string_uri(f"{host}/").removesuffix("/"))
@@ -91,7 +89,7 @@ class OAuth1Signer:
             pairs += _collected(url, form)
             address = _encoded(_base_string_uri(url))
         pairs.sort()
-        # Their names and values are encoded already, so that nothing else needs encoding here.
+        # Names and values are already encoded, so nothing else needs encoding here.
         parameters = "&".join(map("=".join, pairs)).replace("%", "%25").replace("&", "%26").replace("=", "%3D")
         keyed = self._keyed.copy()
         keyed.update(f"{method.upper()}&{address}&{parameters}".encode("ascii"))
@@ -122,14 +120,14 @@ def _collected(url: str, form: str | None) -> list[list[str]]:
 
 
 def _base_string_uri(url: str) -> str:
-    """Returns a URL without its query, normalised (RFC 5849, section 3.4.1.2)."""
+    """Returns a URL without its query, normalized (RFC 5849, section 3.4.1.2)."""
     from oauthlib.oauth1.rfc5849 import signature
 
     return signature.base_string_uri(url)
 
 
 def _fields(credential: OAuth1 | SignIn) -> dict[str, str]:
-    """Returns the OAuth fields besides those of every request. Fields without a value are left out."""
+    """Returns the OAuth fields that not every request has. Omits fields without a value."""
     if isinstance(credential, OAuth1):
         return {"oauth_token": credential.access_token}
     fields = {

@@ -27,10 +27,10 @@ T = TypeVar("T")
 
 MAX_DIGITS: Final = 18
 MAX_ANCHORS: Final = 8
-"""The most preceding items that a position names."""
+"""The most preceding items that a position contains."""
 
 TOKENS_KEPT: Final = 1_000
-"""The most tokens of pages that a walk remembers, those of the last pages."""
+"""The number of recent page tokens that a pager remembers."""
 
 _FIXED_TIME: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 """A fixed time for the validation of ids, whose rules do not depend on it."""
@@ -39,9 +39,9 @@ _FIXED_TIME: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 def read_page(result: Any, body: Any) -> Page[Any]:
     """Returns the page in an envelope. A bare array counts as its data.
 
-    Items that cannot be decoded are in `undecoded`. The data in the body are used up: objects
-    replace them. Raises DecodeError with the path of the field if the page as a whole is unusable;
-    without the next page's token, for example, iteration could not continue.
+    Undecodable items are in `undecoded`. Replaces the data in the body with objects. Raises DecodeError with the path
+    of the field if the complete page is unusable. For example, iteration could not continue without the next page's
+    token.
     """
     (kind,) = result.__args__
     envelope = body if body.__class__ is dict and "data" in body else _envelope(body, wire_names(kind))
@@ -72,7 +72,7 @@ def read_page(result: Any, body: Any) -> Page[Any]:
 
 
 def page_of(data: Mapping[str, Any], item_type: Any) -> Page[Any]:
-    """Returns the page for an envelope, or for the result of `Page.to_dict`, which stays as it is.
+    """Returns the page for an envelope, or for the result of `Page.to_dict`, which stays unchanged.
 
     Raises DecodeError as `read_page` does.
     """
@@ -93,12 +93,12 @@ def page_of(data: Mapping[str, Any], item_type: Any) -> Page[Any]:
 
 
 OWN_NAMES: Final = ("undecoded", "next_token", "previous_token", "result_count")
-"""The members of the result of `Page.to_dict` that an envelope has elsewhere, or not at all."""
+"""The members of a `Page.to_dict` result that an envelope has elsewhere or lacks."""
 
 
 def _places_by_count(count: int, undecoded: Sequence[Undecoded]) -> tuple[int, ...] | None:
-    """Returns the index of each of `count` decoded items in the answer that had these undecoded
-    ones, followed by the number of items that arrived; None if all were decoded.
+    """Returns the index of each of `count` decoded items in the response, followed by the number of items that arrived.
+    Returns None if there are no undecoded items.
     """
     odd = {each.path.partition("]")[0] for each in undecoded if each.path.startswith("data[")}
     places = _places(range(count + len(odd)), undecoded)
@@ -106,8 +106,8 @@ def _places_by_count(count: int, undecoded: Sequence[Undecoded]) -> tuple[int, .
 
 
 def _envelope(body: Any, names: AbstractSet[str]) -> Mapping[str, Any]:
-    """Returns the envelope of a page. A bare array counts as its data, and so does a single array
-    under another name, if it is empty or has an object with one of the names.
+    """Returns the envelope of a page. A plain array counts as its data. So does a single array under another name, if
+    it is empty or has an object with one of the names.
     """
     if isinstance(body, dict) and not body.keys().isdisjoint(("data", "meta", "errors")):
         return body
@@ -118,7 +118,7 @@ def _envelope(body: Any, names: AbstractSet[str]) -> Mapping[str, Any]:
         not arrays[0] or not names or any(isinstance(item, dict) and not names.isdisjoint(item) for item in arrays[0])
     ):
         return {**(body if isinstance(body, dict) else {}), "data": arrays[0]}
-    # Not an empty collection, but an answer that is no page.
+    # The response is not an empty collection: it is not a page.
     raise DecodeError("data", "is missing, and so are meta and errors")
 
 
@@ -143,7 +143,7 @@ def _included(given: Any) -> tuple[Any, tuple[Undecoded, ...]]:
 
 
 def _places(items: Sequence[Any], undecoded: Sequence[Undecoded]) -> tuple[int, ...]:
-    """Returns the index of each decoded item in the answer, followed by the number of items that arrived."""
+    """Returns the index of each decoded item in the response, followed by the number of items that arrived."""
     odd = {each.path.partition("]")[0] for each in undecoded}
     return (*(place for place in range(len(items)) if f"data[{place}" not in odd), len(items))
 
@@ -162,7 +162,7 @@ def _echo(request: Any) -> Mapping[str, Any]:
 
 
 def _token(path: str, value: Any) -> str | None:
-    """Returns a page token. Raises DecodeError if it cannot be read: without it the iteration would just end."""
+    """Returns a page token. Raises DecodeError if it is unreadable, because the iteration would otherwise end early."""
     return None if value is None else _read_whole(path, scalars.identifier, value) or None
 
 
@@ -177,12 +177,14 @@ def _count(value: Any) -> int | None:
 
 
 def next_token_path(meta: Mapping[str, Any]) -> str:
-    """Returns the path of the next page's token in an answer with this `meta`."""
+    """Returns the path of the next page's token in a response with this `meta`."""
     return "meta.next_token" if "next_token" in meta else "next_cursor"
 
 
 def _next_token(meta: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
-    """Returns the token of the next page, wherever either API puts it. Missing it would end the iteration early."""
+    """Returns the token of the next page, from any place where either API puts it. Missing it would end the iteration
+    early.
+    """
     for place, holder in (("meta.", meta), ("", envelope)):
         for name in _NEXT:
             if name in holder and (token := _token(place + name, holder[name])) is not None:
@@ -212,7 +214,7 @@ def query_without_token(family: Family, query: Mapping[str, Any]) -> dict[str, A
 
 
 def is_number(text: str) -> bool:
-    """Returns whether a text is a whole number of at most `MAX_DIGITS` decimal digits."""
+    """Returns whether a string is a whole number of at most `MAX_DIGITS` decimal digits."""
     return text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
 
 
@@ -220,12 +222,10 @@ def is_number(text: str) -> bool:
 class Position:
     """A position between two items of a collection: after `taken` items of the page of `token`.
 
-    `after` holds the ids of the last of these items, the latest first. They matter if the page has
-    changed: new items may have come at its head, and others may have been deleted. The position is
-    after the first of them that is still there, or at the start of the page if none is, since a
-    repeated item is better than a lost one. Items without ids are counted.
-
-    Items that could not be decoded count too: another version may decode them.
+    `after` contains the ids of the last of these items, the latest first. They matter if the page has changed: new
+    items may precede it, and items may have been deleted. The position is after the first of these ids that still
+    exists, or at the start of the page if none does, because a repeated item is better than a lost one. Items without
+    ids are counted. Undecodable items count too, because another version may decode them.
     """
 
     token: str | None = None
@@ -234,7 +234,7 @@ class Position:
 
     @classmethod
     def behind(cls, page: Page[Any], index: int) -> "Position":
-        """Returns the position after the item with this index on a page of a walk."""
+        """Returns the position after the item with this index on a page."""
         if index + 1 >= len(page.data) and page.next_token is not None:
             return cls(page.next_token)
         origin = origin_of(page)
@@ -251,14 +251,14 @@ class Position:
         for any other value.
         """
         if not isinstance(text, str):
-            raise invalid("start", f"must be the text that Pager.position gave, not {type(text).__name__}")
+            raise invalid("start", f"must be a string from Pager.position, not {type(text).__name__}")
         before, colon, token = text.partition(":")
         taken, _, after = before.partition("@")
         if not colon or not is_number(taken):
             raise invalid(
                 "start",
-                "is not the position of a pager, as Pager.position gives it. A page's token of the service is "
-                "passed as pagination_token= for posts, and as cursor= in the advertising API",
+                "is not a position from Pager.position. Pass a page token of the service as pagination_token= for "
+                "posts, and as cursor= in the advertising API",
             )
         return cls(token or None, int(taken), tuple(unquote(each) for each in after.split(",") if each))
 
@@ -272,9 +272,9 @@ class Position:
         return bool(self.after) and any(_key_of(item, key) == self.after[0] for item in page.data)
 
     def find(self, pages: Sequence[Page[Any]]) -> tuple[int, int]:
-        """Returns the page and the number of its items before this position.
+        """Returns the page of this position and the number of its items before the position.
 
-        `pages` begin with the page of the position; the page is returned as an index into them.
+        `pages` start with the page of the position; the returned page is an index into them.
         """
         if not self.after:
             return self._counted(pages)
@@ -297,12 +297,12 @@ class Position:
 
 
 class ReadTokens:
-    """The tokens of the pages that a walk has read, of which it remembers `TOKENS_KEPT` and one.
+    """The tokens of the pages that a pager has read.
 
-    A walk that goes in a circle is noticed as soon as it comes back to one of the last pages. In a
-    larger circle, it is noticed at the token that was marked (Brent's algorithm): the mark moves to
-    the current page after twice as many pages each time, until the whole circle lies behind it.
-    That is before three times as many pages were read as there are.
+    It remembers the last `TOKENS_KEPT`, and one marked token. A cycle is detected as soon as it
+    returns to one of the last pages. A longer cycle is detected at the marked token (Brent's
+    algorithm). The mark moves to the current page, after twice as many pages each time, until the
+    complete cycle follows it. This takes less than three times as many pages as exist.
     """
 
     def __init__(self, first: str | None, most: int = TOKENS_KEPT) -> None:
@@ -315,7 +315,7 @@ class ReadTokens:
         return len(self._recent) + 1
 
     def repeats(self, token: str) -> bool:
-        """Whether the page was read already, as far as is remembered; else it counts as read."""
+        """Returns whether the page is known to have been read. Otherwise, marks it as read."""
         if token == self._marked or token in self._recent:
             return True
         self._recent[token] = None
@@ -329,9 +329,8 @@ class ReadTokens:
 
 @attrs.frozen
 class PageOrigin:
-    """Where a page of a walk is: the token that it was requested with, how many items arrived on it
-    before the first of `data`, and the field that identifies items, if their class does not declare
-    it.
+    """The location of a page: the token of its request, the number of items on it before the first of `data`, and the
+    field that identifies items, if their class does not declare it.
     """
 
     token: str | None = None
@@ -339,12 +338,12 @@ class PageOrigin:
     key: str | None = None
 
     def position_behind(self, page: Page[Any], index: int) -> str:
-        """Returns the position behind an item of the page."""
+        """Returns the position after an item of the page."""
         return str(Position.behind(page, index))
 
 
 def origin_of(page: Page[Any]) -> PageOrigin:
-    """Returns where a page is; the beginning for one that was made by hand."""
+    """Returns the location of a page; the beginning for a page that a program created."""
     origin = page._origin  # noqa: SLF001  # only walks and their pages know it
     return origin if isinstance(origin, PageOrigin) else _BEGINNING
 
@@ -353,7 +352,7 @@ _BEGINNING: Final = PageOrigin()
 
 
 def _key_of(item: Any, name: str | None) -> str | None:
-    """Returns the value that identifies an item, in the field of this name or in the declared one."""
+    """Returns the value that identifies an item, from the field with this name or the declared field."""
     if name is None:
         kind: Any = type(item)
         name = _key_name(kind)
@@ -375,10 +374,10 @@ def _key_name(kind: Any) -> str | None:
 
 @attrs.frozen
 class PageSizes:
-    """The page sizes that a walk asks for where its caller has named none: a parameter and its bounds.
+    """The page sizes that a pager requests if its caller sets none: a parameter and its bounds.
 
-    A walk that `grows` begins with the service's default and at most doubles it from page to page,
-    because every item that is read counts against a cap. Others ask for the largest page at once.
+    A pager that `grows` starts with the service's default and at most doubles it from page to page,
+    because every item counts against a cap. Other pagers request the largest page immediately.
     """
 
     parameter: str
@@ -388,7 +387,7 @@ class PageSizes:
 
     @classmethod
     def of(cls, family: Family, declared: Any, asked: Mapping[str, Any]) -> "PageSizes | None":
-        """Returns the sizes for a query; None if it names a size, or the bounds are not known."""
+        """Returns the sizes for a query, or None if it sets a size or the bounds are unknown."""
         name = family.page_size_parameter
         bounds = _bounds_of(declared, name)
         if bounds is None or name in asked:
@@ -401,12 +400,12 @@ class PageSizes:
         return None if self.grows else self.most
 
     def after(self, size: int | None, arrived: int) -> int | None:
-        """Returns the size of the page after one of this size, on which so many items arrived."""
+        """Returns the size of the next page, after a page of this size with this number of items."""
         former = size or arrived
         return min(max(2 * former, self.least), self.most) if former else None
 
     def of_items(self, count: int | None) -> int:
-        """Returns the size with which the fewest requests read so many items; None for all of them."""
+        """Returns the size with which the fewest requests read this number of items; None means all items."""
         return self.most if count is None else min(max(count, self.least), self.most)
 
 
@@ -434,9 +433,9 @@ class Collection(Generic[T]):
     asked: Mapping[str, Any]
     split: "Split | None" = None
     begin_token: str | None = None
-    """The token of the page that the caller begins with."""
+    """The token of the caller's first page."""
     sizes: PageSizes | None = None
-    """The page sizes to ask for; None if the query names one."""
+    """The page sizes to request; None if the query sets one."""
     _without_token: tuple[int | None, Request[Page[T]]] | None = attrs.field(init=False, default=None)
 
     @classmethod
@@ -460,13 +459,12 @@ class Collection(Generic[T]):
     def request(
         self, plan: Plan[Page[T]], token: str | None, size: int | None, now: Callable[[], datetime.datetime]
     ) -> Request[Page[T]]:
-        """Returns the request for the page of a token, with a size unless that is the service's default.
-        Raises InvalidInput with every broken rule of the arguments, which are checked for the page
-        that the caller begins with.
+        """Returns the request for the page of a token, with a size unless that is the service's default. Raises
+        InvalidInput with every broken rule of the arguments, which are checked for the caller's first page.
         """
         if token == self.begin_token:
             return plan.request(self.target, self.query(token, size), None, now)
-        # From here on the token is the service's own.
+        # From here on, the token is the service's own.
         if token is None or self.split is not None:
             return plan.assemble(self.target, self.query(token, size), ())
         # Built once: encoding the same parameters for every page took two thirds of building its request.
@@ -493,15 +491,15 @@ class Collection(Generic[T]):
 class Split:
     """A filter with more ids than a request may have, requested in parts one after another.
 
-    Its page tokens are the service's behind the number of the part: `2~` begins the third part.
+    A page token is the number of the part, followed by the service's token: `2~` starts the third part.
     """
 
     parameter: str
     parts: tuple[tuple[Any, ...], ...]
 
     def ask(self, query: Mapping[str, Any], token: str | None) -> tuple[dict[str, Any], str | None]:
-        """Returns the query and the service's token for a page. Raises InvalidInput for a token of
-        another collection.
+        """Returns the query and the service's token for a page. Raises InvalidInput for a token of a different
+        collection.
         """
         number, _, cursor = (token or "0~").partition("~")
         if not (is_number(number) and int(number) < len(self.parts)):
@@ -517,9 +515,9 @@ class Split:
 
 
 def split_of(declared: Any, query: Mapping[str, Any]) -> Split | None:
-    """Returns how to split a query whose filter has too many ids; None if it need not be split.
+    """Returns how to split a query whose filter has too many ids, or None if it fits.
 
-    Raises InvalidInput for an invalid id, and for what cannot be merged from parts: several filters
+    Raises InvalidInput for an invalid id, and for parameters that prevent merging: several filters
     that are too long, a sort order, a total count or a cursor.
     """
     too_long = {
@@ -534,7 +532,9 @@ def split_of(declared: Any, query: Mapping[str, Any]) -> Split | None:
     size = filtered.size
     other = next((each for each in (*dict(others), *_NOT_IN_PARTS) if query.get(each)), None)
     if other is not None:
-        raise InvalidInput(f"{name} has more than {size} ids, which does not go with {other}: ask in several calls")
+        raise InvalidInput(
+            f"{name} has more than {size} ids, which cannot be combined with {other}: make several calls"
+        )
     ids = tuple(dict.fromkeys(query[name]))
     return Split(name, tuple(ids[start : start + size] for start in range(0, len(ids), size)))
 
@@ -550,7 +550,7 @@ class _Filter:
     kind: Any
 
     def broken(self, name: str, ids: Sequence[Any]) -> Sequence[BrokenRule]:
-        """Returns the rules that single ids break, whatever the length of the list."""
+        """Returns the rules that single ids break, and ignores the length of the list."""
         return broken_rules(self.kind, ids, now=_FIXED_TIME, path=name)
 
 

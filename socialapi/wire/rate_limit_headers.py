@@ -16,9 +16,9 @@ _EPOCH_FROM: Final = 1e8
 _LONGEST_SECONDS: Final = 366 * 86_400.0
 """Waits beyond a year are treated as errors and ignored."""
 _MOST_REQUESTS: Final = 1e12
-"""Greater numbers are not counts."""
+"""The largest number that can be a count."""
 _DATE_CHARACTERS: Final = 29
-"""The length of an HTTP date, of which a proxy may have joined several."""
+"""The length of an HTTP date. A proxy may have joined several dates."""
 
 
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
@@ -32,23 +32,22 @@ class LimitReading(Exported):
 
 
 class LimitHeaders:
-    """Reads the headers of rate limits, whose names are `<prefix>limit`, `-remaining` and `-reset`.
+    """Reads rate-limit headers, whose names are `<prefix>limit`, `-remaining` and `-reset`, in lower case.
 
-    The headers read have lower-case names. `now` is the wall time in epoch seconds; the `Date`
-    header corrects it for clock skew.
+    `now` is the wall time in epoch seconds; the `Date` header corrects it for clock skew.
     """
 
     def __init__(self, prefixes: Iterable[str]) -> None:
         self._names = [(f"{prefix}limit", f"{prefix}remaining", f"{prefix}reset") for prefix in prefixes]
 
     def read(self, headers: Mapping[str, str], now: float) -> LimitReading | None:
-        """Returns the limit of the first prefix whose limit or remaining requests are reported, or None."""
+        """Returns the limit of the first prefix with a reported limit or remaining count, or None."""
         for limit_name, remaining_name, reset_name in self._names:
             if limit_name not in headers and remaining_name not in headers:
                 continue
             limit, remaining = _whole(headers.get(limit_name)), _whole(headers.get(remaining_name))
             if (limit is None and remaining is None) or (limit is not None and limit < 0):
-                continue  # nothing that can be read, or no limit
+                continue  # unreadable values, or no limit
             resets_in_seconds = _seconds_until(headers.get(reset_name), service_time(headers, now))
             return LimitReading(limit, remaining if remaining is None else max(0, remaining), resets_in_seconds)
         return None
@@ -56,8 +55,8 @@ class LimitHeaders:
     def retry_after_seconds(self, headers: Mapping[str, str], now: float) -> float | None:
         """Returns the wait the service asks for: `Retry-After` in any form, or the reset of an exhausted limit.
 
-        Returns None if it names none. A time in the past counts as none, so that a wrong header
-        never causes an immediate retry.
+        Returns None if there is none. A time in the past counts as none, so that a wrong header never causes an
+        immediate retry.
         """
         service_now = service_time(headers, now)
         told = _seconds_until(headers.get("retry-after"), service_now)
@@ -78,8 +77,8 @@ def _seconds_until(text: str | None, now: float) -> float | None:
     """Returns a wait given as seconds, epoch seconds, epoch milliseconds, or a date of HTTP or ISO
     8601; never negative.
 
-    Of several values that a proxy has joined, the longest wait counts. Returns None for anything
-    else, and beyond a year.
+    If a proxy has joined several values, the longest wait counts. Returns None for any other value, and for waits
+    beyond a year.
     """
     if text is None:
         return None
@@ -87,7 +86,7 @@ def _seconds_until(text: str | None, now: float) -> float | None:
         seconds = _wait(float(text), now)
     except ValueError:
         waits = [_wait(number, now) for number in _numbers(text)]
-    else:  # the usual case, for every answer
+    else:  # the usual case, in every response
         return seconds if 0 <= seconds <= _LONGEST_SECONDS else None
     if not waits:
         dates = [_iso_date(part) for part in text.split(",")] if text.count(",") < _MOST_JOINED else []
@@ -102,8 +101,8 @@ def _wait(number: float, now: float) -> float:
 
 
 def _numbers(text: str) -> list[float]:
-    """Returns the numbers in a header, of which a proxy may have joined several (`20, 20`), or
-    written them with decimals, quotation marks, a unit or parameters. Anything else is left out.
+    """Returns the numbers in a header. A proxy may have joined several (`20, 20`), or written them with decimals,
+    quotation marks, a unit or parameters. Ignores anything else.
     """
     parts = (part.partition(";")[0].strip(" \t\"'") for part in text.split(","))
     found = (_NUMBER(part) for part in parts)
@@ -126,19 +125,19 @@ def _iso_date(text: str) -> float | None:
 
 @functools.lru_cache(maxsize=16)
 def _http_date(text: str | None) -> float | None:
-    """Returns epoch seconds, cached: all answers within a second have the same date."""
+    """Returns epoch seconds, cached because all responses within a second have the same date."""
     if not text:
         return None
     try:
         moment = email.utils.parsedate_to_datetime(text[:_DATE_CHARACTERS] if text.count(":") > 2 else text)
     except (ValueError, OverflowError):
         return None
-    # HTTP dates are in UTC, also in the obsolete form without a zone, which Python takes for local time.
+    # HTTP dates are in UTC, even in the obsolete form without a zone, which Python treats as local time.
     return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
 
 def _whole(text: str | None) -> int | None:
-    """Returns a count of requests, the smallest of several, or None; below zero for an overdrawn or absent limit."""
+    """Returns a count of requests (the smallest of several) or None. It is negative for an overdrawn or absent limit."""
     if text is None:
         return None
     if text.isdecimal() and len(text) < 12:

@@ -23,7 +23,7 @@ _ACCEPT: Final[Mapping[str, str]] = {"Accept": JSON}
 _ACCEPT_JSON: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": JSON}
 _ACCEPT_FORM: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": FORM}
 _EPOCH: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
-"""A fixed time: rules about missing arguments do not depend on it."""
+"""A fixed time, because rules about missing arguments do not depend on it."""
 
 _UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -31,16 +31,16 @@ _UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
 @attrs.define(eq=False, repr=False)
 class Request(Generic[R]):
-    """A request without its authorization, which is made for every attempt.
+    """A request without its authorization, which every attempt creates.
 
-    `origin` is the scheme, host and port of `url`. `body` is in parts, so that writing a large one
-    does not block the event loop. `form` is the same body as text if it is a form, the only kind of
-    body that OAuth 1.0a signs.
+    `origin` is the scheme, host and port of `url`. `body` is in parts, so that writing a large body
+    does not block the event loop. `form` is the same body as a string if it is a form, the only
+    kind of body that OAuth 1.0a signs.
     """
 
     target: Target[R]
     origin: str
-    url: str = attrs.field(repr=False)  # said for those who print the fields of an object themselves
+    url: str = attrs.field(repr=False)  # for tools that print the fields of an object themselves
     headers: Mapping[str, str]
     body: tuple[bytes, ...] = attrs.field(repr=False)
     form: str | None = attrs.field(repr=False)
@@ -58,7 +58,7 @@ class Request(Generic[R]):
         return sum(map(len, self.body))
 
     def with_parameter(self, name: str, value: str) -> "Request[R]":
-        """Returns the request with another parameter at the end of its query."""
+        """Returns the request with an additional parameter at the end of its query."""
         url = f"{self.url}{'&' if '?' in self.url else '?'}{query_string({name: value})}"
         # By hand: `attrs.evolve` takes five times as long.
         return Request(
@@ -101,7 +101,7 @@ class Plan(Generic[R]):
         values, shape = shaped_arguments(route, query, body)
         if broken := self._broken(target, values, shape if body is not None else None, now):
             broken = [*broken, *odd_ids(target.path_parameters), *self._unsendable(values, shape, broken)]
-            del values, shape  # which whoever records the locals of a traceback must not see
+            del values, shape  # because tools may record the locals of a traceback
             refuse(broken)
         if body is None:
             return self.assemble(target, values, ())
@@ -127,7 +127,7 @@ class Plan(Generic[R]):
         return broken
 
     def _unsendable(self, query: Mapping[str, Any], shape: Any, broken: Sequence[BrokenRule]) -> list[BrokenRule]:
-        """Returns what cannot be sent and was not found to be wrong otherwise."""
+        """Returns the errors of values that cannot be sent, unless another rule already reports them."""
         known = {_top(rule.path) for rule in broken}
         parameters = {**query, **shape} if isinstance(shape, dict) and self.route.body_in != "json" else query
         found = unsendable_parameters(parameters)
@@ -144,7 +144,7 @@ class Plan(Generic[R]):
         """
         if self._max_body_bytes is not None and sum(map(len, body)) > self._max_body_bytes:
             most = f"{self._max_body_bytes:,} bytes"
-            del body, form  # which whoever records the locals of a traceback must not see
+            del body, form  # because tools may record the locals of a traceback
             raise InvalidInput(f"the request body is larger than {most}; send it in several requests")
         url = self._address
         if target.path_parameters:
@@ -164,7 +164,7 @@ class Plan(Generic[R]):
 
 
 def _top(path: str) -> str:
-    """Returns the field of the request that a path is in."""
+    """Returns the field of the request that contains a path."""
     return re.split(r"[.\[]", path, maxsplit=1)[0]
 
 
@@ -178,7 +178,7 @@ def _segments(path: Mapping[str, str | int]) -> tuple[Mapping[str, str], Mapping
 
 
 def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: Any) -> tuple[dict[str, Any], Any]:
-    """Returns query and body in the shape that the route declares. Raises InvalidInput if they have none."""
+    """Returns query and body in the shape that the route declares. Raises InvalidInput if they do not fit."""
     # The test for the abstract class is slow.
     if query is not None and query.__class__ is not dict and not isinstance(query, Mapping):
         raise InvalidInput(f"params must be a mapping of names to values, not {type(query).__name__}")
@@ -190,7 +190,7 @@ def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: A
 
 
 def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
-    """Returns the path parameters as strings. Raises InvalidInput for those that a path cannot hold."""
+    """Returns the path parameters as strings. Raises InvalidInput for values that a path cannot contain."""
     for value in path.values():
         if value.__class__ is not str or not value.isalnum():
             break
@@ -208,7 +208,7 @@ def _as_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
 
 
 def path_id(name: str, value: object) -> str:
-    """Returns an id for a path as a string. Raises InvalidInput, which names the argument, if a path cannot hold it."""
+    """Returns an id for a path as a string. Raises InvalidInput, which names the argument, if a path cannot contain it."""
     if value.__class__ is str and value.isalnum():
         return value
     text: str = shaped(AnyId, value)
@@ -226,7 +226,7 @@ def id_list(name: str, given: Any) -> list[str]:
     """
     texts = (given,) if given.__class__ is str else given
     if texts.__class__ in (list, tuple) and _TEXT.issuperset(map(type, texts)) and all(map(str.isalnum, texts)):
-        return list(texts)  # no rule refuses ids of letters and digits alone
+        return list(texts)  # no rule rejects ids with only letters and digits
     ids: list[str] = check(_IDS, given, now=_EPOCH, path=name)
     return ids
 
@@ -241,7 +241,7 @@ def refuse_odd_ids(given: Mapping[str, object]) -> None:
     if lost := [
         name for name, value in given.items() if isinstance(value, str) and value.strip(" ") in ("", ".", "..")
     ]:
-        # Clients and proxies resolve these even when encoded, so the path would become another one.
+        # Clients and proxies resolve these even when encoded, which would change the path.
         raise InvalidInput(f"{' and '.join(lost)} must not be empty, . or ..")
     refuse_unfit(**given)
 
@@ -258,7 +258,7 @@ def odd_ids(given: Mapping[str, object]) -> list[BrokenRule]:
 
 
 def refuse_unfit(**texts: object) -> None:
-    """Raises InvalidInput for texts with control characters or lone surrogates."""
+    """Raises InvalidInput for strings with control characters or lone surrogates."""
     if unfit := [name for name, text in texts.items() if isinstance(text, str) and _UNFIT.search(text)]:
         texts.clear()  # some are secrets
         raise InvalidInput(f"{' and '.join(unfit)} must have neither control characters nor half of a surrogate pair")

@@ -48,7 +48,7 @@ from socialapi.wire.paging import read_page
 R = TypeVar("R")
 
 REQUEST_ID_HEADERS: Final = ("x-transaction-id", "x-request-id", "x-amzn-requestid", "cf-ray")
-"""The headers with the id of a request: those of the service before those of what is in front of it."""
+"""The headers with the id of a request, the service's own before those of proxies."""
 
 
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
@@ -56,7 +56,7 @@ REQUEST_ID_HEADERS: Final = ("x-transaction-id", "x-request-id", "x-amzn-request
 class Reply:
     """An HTTP response: status, headers with lower-case names, body.
 
-    `content` is the whole body, or its first `max_bytes` bytes if that is set.
+    `content` is the complete body, or its first `max_bytes` bytes if that is set.
     """
 
     status: int
@@ -82,8 +82,8 @@ class Reply:
 
     @property
     def body(self) -> Any:
-        """The decoded body if it is JSON, otherwise its bytes. JSON objects and arrays are decoded
-        whatever the content type says.
+        """The decoded body if it is JSON, otherwise its bytes. JSON objects and arrays are decoded with any content
+        type.
         """
         if self.is_json and self.content:
             with contextlib.suppress(orjson.JSONDecodeError):
@@ -92,9 +92,9 @@ class Reply:
         return found if isinstance(found, dict | list) else self.content
 
     def check_complete(self, *, executed: bool) -> None:
-        """Raises DecodeError for a success of which only a part was read.
+        """Raises DecodeError for a successful response that was read only in part.
 
-        `executed` becomes the error's attribute: whether the request was a write that took place.
+        `executed` becomes the error's attribute: whether the request was an executed write.
         """
         if self.max_bytes is None or not self.ok:
             return
@@ -112,15 +112,15 @@ def decode(content: bytes) -> Any:
         return decode_json(content)
     except orjson.JSONDecodeError as problem:
         error = DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})")
-    # Raised outside the handler: orjson's error holds the whole document and must not be its context.
+    # Raised outside the handler, because orjson's error contains the complete document and must not be the context.
     raise error
 
 
 def _decode_tokens(content: bytes) -> Any:
-    """Returns the members of an answer with tokens: JSON, or the pairs of a form.
+    """Returns the members of a response with tokens: JSON, or the pairs of a form.
 
-    A token in it may be the only valid one, so what is not JSON in other members, such as NaN, or
-    follows the object is no reason to lose it.
+    A token in it may be the only valid one, so invalid JSON in other members, such as NaN, or after
+    the object does not matter.
     """
     text = content.decode(json.detect_encoding(content), "replace").strip()
     if text[:1] in ("{", "["):
@@ -135,15 +135,15 @@ def _decode_tokens(content: bytes) -> Any:
 _TOLERANT: Final = json.JSONDecoder(
     parse_int=lambda digits: int(digits) if len(digits) < 1_000 else math.inf, strict=False
 )
-"""Takes every number, and control characters in strings."""
+"""Accepts every number, and control characters in strings."""
 
 
 def read_result(route: Route[R], reply: Reply) -> R:
-    """Returns the result of a successful call, with the errors beside it.
+    """Returns the result of a successful call, with its errors.
 
-    Raises ApiError for any other status, for errors without data or a reason in place of what is
-    documented, and for operation errors whatever the status. Raises DecodeError if the answer is
-    not what is documented; after a write, its `executed` is true.
+    Raises ApiError for any other status, for errors without data, for a reason instead of the
+    documented response, and for operation errors with any status. Raises DecodeError if the
+    response does not match its documentation; after a write, its `executed` is True.
     """
     if not reply.ok:
         raise read_error(reply)
@@ -161,7 +161,7 @@ def read_result(route: Route[R], reply: Reply) -> R:
     elif reply.max_bytes is None and reply.content.lstrip()[:1] == b"<" and (said := _markup_or_text(reply)):
         error = DecodeError("", f"is not JSON but {said[0]!r}")
     error.status, error.executed, error.request_id = reply.status, route.method != "GET", request_id(reply.headers)
-    if route.family.envelope and reply.max_bytes is None:  # answers without an envelope hold tokens
+    if route.family.envelope and reply.max_bytes is None:  # responses without an envelope contain tokens
         error.body = reply.content
     raise error
 
@@ -194,11 +194,11 @@ def _read_success(route: Route[R], reply: Reply) -> R:
 
 
 def _read_tokens(result: type[R], reply: Reply) -> R:
-    """Returns the tokens in an answer. Only the fields that a token needs have to be right. They may
-    be nested under another name.
+    """Returns the tokens in a response.
 
-    The token endpoints are documented as JSON and shown as pairs. The content decides, not the
-    content type. Where a success is an error in truth, raises its ApiError.
+    Only the fields that a token needs must be valid. They may be nested under another name. The
+    documentation of token endpoints says JSON and shows pairs, so the content decides, not the
+    content type. Raises ApiError if a response with status 200 is an error.
     """
     from socialapi.models.oauth import InvalidatedToken  # already imported by the caller
 
@@ -235,8 +235,8 @@ UNUSABLE: Final = "is no token: it is empty, or has blanks, control characters o
 
 
 def _clean_tokens(body: dict[str, Any], needed: AbstractSet[str]) -> None:
-    """Takes away blanks around tokens. Raises DecodeError, which does not show it, for a needed one
-    that cannot be sent; any other is dropped.
+    """Removes blanks around tokens. Raises DecodeError, which does not show the token, for a required token that cannot
+    be sent, and drops any other such token.
     """
     for name in _TOKENS:
         if not isinstance(body.get(name), str | float):
@@ -250,7 +250,7 @@ def _clean_tokens(body: dict[str, Any], needed: AbstractSet[str]) -> None:
 
 
 _ENVELOPE: Final = frozenset({"data", "errors", "request"})
-"""The members of an envelope besides those that are kept."""
+"""The members of an envelope that are not stored elsewhere."""
 
 
 def _without_envelope(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,9 +258,7 @@ def _without_envelope(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_refusal(body: Any, names: AbstractSet[str]) -> bool:
-    """Returns whether an answer with a successful status is an error: it has operation errors, or
-    errors and nothing else.
-    """
+    """Returns whether a response with a successful status is an error: it has operation errors, or only errors."""
     if not isinstance(body, dict) or _ERRORS.isdisjoint(body):
         return False
     if body.get("operation_errors"):
@@ -273,7 +271,7 @@ _ERRORS: Final = frozenset({"operation_errors", "errors", "error"})
 
 
 def _gives_reason(route: Route[Any], body: Any) -> bool:
-    """Returns whether an answer that cannot be read is an error: it has a reason, and nothing that is documented."""
+    """Returns whether an unreadable response is an error: it has a reason and no documented field."""
     kind: Any = route.result
     names = wire_names(kind.__args__[0] if route.is_paged else kind) - _TELLING
     objects = [each for each in scalars.as_list(_refusal(body)) or () if isinstance(each, dict)]
@@ -283,13 +281,13 @@ def _gives_reason(route: Route[Any], body: Any) -> bool:
 
 
 def _refusal(body: Any) -> Any:
-    """Returns the object with the errors of an answer, which may be its data."""
+    """Returns the object with the errors of a response, which may be its data."""
     data = body.get("data") if isinstance(body, dict) and _ERRORS.isdisjoint(body) else None
     return data if isinstance(data, dict) and not _ERRORS.isdisjoint(data) else body
 
 
 def _read_object(route: Route[R], data: Any, path: str) -> R:
-    """Returns the object in an answer, which may be nested under another name."""
+    """Returns the object in a response, which may be nested under another name."""
     result = route.result
     inner, beside = _unwrapped(result, data)
     try:
@@ -298,7 +296,7 @@ def _read_object(route: Route[R], data: Any, path: str) -> R:
         found: R = required_value(result, inner)
     except DecodeError as problem:
         if route.open_answer and isinstance(data, dict | list):
-            # Nobody knows its fields, so one of another type is no reason to lose the answer to a write.
+            # Its fields are undocumented, so an unexpected type must not lose the response to a write.
             return cast("Any", result)(extra=data if isinstance(data, dict) else {"data": data})  # type: ignore[no-any-return]
         error = DecodeError(join_path(path, problem.path) if path else problem.path, problem.reason)
     else:
@@ -309,7 +307,7 @@ def _read_object(route: Route[R], data: Any, path: str) -> R:
 
 
 def _check_shape(result: Any, data: Any) -> None:
-    """Raises DecodeError for a single value in place of a list, and for an object with no documented name."""
+    """Raises DecodeError for a single value instead of a list, and for an object without documented fields."""
     if is_tuple(result) and not isinstance(data, list):
         raise DecodeError("", "expected an array")
     names = wire_names(result)
@@ -319,7 +317,7 @@ def _check_shape(result: Any, data: Any) -> None:
 
 
 def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
-    """Returns the object nested in one without documented names, and the members beside it."""
+    """Returns the nested object of an object without documented fields, and the members next to it."""
     names = wire_names(result)
     outer = data[0] if isinstance(data, list) and len(data) == 1 else data
     if not names or not isinstance(outer, dict) or not names.isdisjoint(outer):
@@ -332,7 +330,7 @@ def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
-    """Returns the result with the errors and other members beside its data, if it has attributes for them."""
+    """Returns the result, with the errors and other members of the response if it has attributes for them."""
     errors = read_errors(body["errors"]) if body.get("errors") is not None else ()
     if isinstance(result, tuple):
         return cast("R", Items.of(result, errors))
@@ -368,7 +366,7 @@ def read_error(reply: Reply) -> ApiError:
 
 
 def request_id(headers: Mapping[str, str]) -> str | None:
-    """Returns the service's id of a request, None if it gave none."""
+    """Returns the service's id of a request, or None."""
     return next((headers[name] for name in REQUEST_ID_HEADERS if headers.get(name)), None)
 
 
@@ -382,11 +380,11 @@ def _json_body(content: bytes) -> Any:
 
 
 MAX_ERRORS: Final = 250
-"""The most errors read from an answer: more than the service documents, and few enough not to block the event loop."""
+"""The most errors read from a response: more than the service documents, and few enough not to block the event loop."""
 
 
 def _listed_errors(body: Any) -> list[Any]:
-    """Returns everything an error answer says, wherever it stands: problems, coded errors, plain strings."""
+    """Returns all errors of an error response, from any place in it: problems, coded errors, plain strings."""
     if isinstance(body, list):
         return [item for item in body[:MAX_ERRORS] if isinstance(item, dict | str)]
     if not isinstance(body, dict):
@@ -394,7 +392,7 @@ def _listed_errors(body: Any) -> list[Any]:
     listed = body.get("errors")
     items = listed if isinstance(listed, list) else [] if listed is None else [listed]
     if is_problem(body) or (not items and not {"code", "message", "detail", "reason"}.isdisjoint(body)):
-        items = [body]  # the errors of a problem are a part of it
+        items = [body]  # the errors of a problem belong to the problem
     if isinstance(body.get("error"), str):
         message = body.get("error_description") or body.get("description")
         return [*items, {"code": body["error"], "message": message}]  # RFC 6749, section 5.2
@@ -404,7 +402,7 @@ def _listed_errors(body: Any) -> list[Any]:
 def _class_of(
     status: int, reason: str | None, problems: Sequence[Problem], errors: Sequence[ServiceError]
 ) -> type[ApiError]:
-    """Returns the error class. An answer that says "not found" is NotFound, whatever the status."""
+    """Returns the error class. A response that says "not found" is NotFound with any status."""
     says_not_found = [each.says_not_found for each in problems]
     says_not_found += [str(each.code).endswith(NOT_FOUND) for each in errors]
     found = error_class(status)
@@ -418,11 +416,11 @@ def _class_of(
 
 
 NOT_FOUND: Final = "NOT_FOUND"
-"""The suffix of error codes by which the advertising API says that something does not exist."""
+"""The suffix of the advertising API's error codes for objects that do not exist."""
 
 
 def _webhook_failure(body: Any) -> str | None:
-    """Returns the reason for a webhook failure, from whichever text of an answer has it."""
+    """Returns the reason for a webhook failure, from any string of a response."""
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
     pattern = _one_of(WEBHOOK_FAILURES)
@@ -432,8 +430,8 @@ def _webhook_failure(body: Any) -> str | None:
 
 
 def _texts(body: Any, telling: AbstractSet[str], depth: int = 0) -> Iterator[str]:
-    """Yields the texts of an answer that may hold a reason: those with such names, and of errors by
-    the name of a field, the texts of each field.
+    """Yields the strings of a response that may contain a reason: members with such names, and all strings of errors
+    that are grouped by field.
     """
     if isinstance(body, str):
         yield body
@@ -466,10 +464,10 @@ _TELLING: Final = frozenset({"title", "detail", "details", "reason", "code", "me
     *("error", "errors", "errormsg", "errormessage", "errordescription", "fault", "faultstring", "exception")
 }
 _ECHOED: Final = frozenset({"parameters", "parameter", "value", "values", "input", "data", "request", "loc", "path"})
-"""Names of what an error repeats of the request, which may be personal."""
+"""The names of members in which an error repeats the request, which may be personal data."""
 MAX_DEPTH: Final = 4
 MAX_SEARCHED: Final = 10_000
-"""How many characters of a text are searched for a reason."""
+"""How many characters of a string are searched for a reason."""
 MAX_OPERATION_ERRORS: Final = 2_500
 """The most operations of a request."""
 
@@ -477,8 +475,8 @@ MAX_OPERATION_ERRORS: Final = 2_500
 def _operation_errors(body: Any) -> Sequence[OperationError]:
     """Returns the operation errors of either form: objects with an `index`, or a list with one entry per operation.
 
-    An entry may be empty. An object without an index, in a list without empty entries, could be of
-    either form; its index stays None.
+    An entry may be empty. An object without an index, in a list without empty entries, could have either form; its
+    index stays None.
     """
     given = body.get("operation_errors") if isinstance(body, dict) else None
     listed = given if isinstance(given, list) else []
@@ -511,9 +509,7 @@ def _index(value: Any) -> int | None:
 
 
 def _summary(reply: Reply, body: Any, *, has_reason: bool) -> str:
-    """Returns what else an answer says that has no errors, or what kind of answer it was; of a
-    redirect, where it leads.
-    """
+    """Returns the reason in a response without errors, or else the kind of response; for a redirect, its target."""
     if location := reply.headers.get("location") if 300 <= reply.status < 400 else None:
         return (
             f"it redirects to {_shown_url(location)}, and redirects are not followed: is the host in the Config right?"
@@ -531,7 +527,7 @@ def _summary(reply: Reply, body: Any, *, has_reason: bool) -> str:
 
 
 def _markup_or_text(reply: Reply) -> list[str]:
-    """Returns the reason in an answer that is not JSON: a title of HTML, the messages of XML, or a plain text."""
+    """Returns the reason in a response that is not JSON: the title of HTML, the messages of XML, or plain text."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(reply.content[:MAX_SEARCHED])
     except UnicodeDecodeError:
@@ -560,7 +556,7 @@ _ELEMENT: Final = re.compile(
 
 
 def _shown_url(location: str) -> str:
-    """Returns a URL without what may be secret or personal in it."""
+    """Returns a URL without its secret or personal parts."""
     try:
         parts = urlsplit(location)
         host = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}" if parts.hostname else ""

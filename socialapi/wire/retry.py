@@ -1,4 +1,4 @@
-"""Retry decisions: whether to repeat a failed attempt, and after how long. Pure functions."""
+"""Retry decisions: whether to retry a failed attempt, and when. Pure functions."""
 
 from collections.abc import Callable
 from typing import Final, Literal
@@ -12,14 +12,14 @@ BACKOFF_CEILING_SECONDS: Final = 10.0
 RATE_LIMIT_BACKOFF_SECONDS: Final = 1.0
 RATE_LIMIT_BACKOFF_CEILING_SECONDS: Final = 60.0
 JITTER_SHARE: Final = 0.1
-"""The most jitter added, as a share of the wait, so that clients do not all come back at once."""
+"""The most jitter added, as a share of the wait, so that clients do not all return at the same time."""
 JITTER_SECONDS: Final = 1.0
-"""The jitter added to a wait that the service asked for, so that refused clients do not return together."""
+"""The jitter added to a wait that the service asked for, so that rejected clients do not return together."""
 
 
 @attrs.frozen
 class Failure:
-    """A failed attempt: whether the service executed it, what it answered, the wait it asked for in seconds."""
+    """A failed attempt: whether the service executed it, its response, and the wait in seconds that it asked for."""
 
     executed: Executed
     summary: str
@@ -43,9 +43,9 @@ Observer = Callable[[Attempt], None]
 class RetryPolicy:
     """When to stop retrying.
 
-    Without `max_elapsed_seconds`, after `max_attempts` attempts. With it, once both that much time
-    has passed and `max_attempts` attempts were made. `max_wait_seconds` bounds all waits of a call
-    together; with `max_elapsed_seconds`, each single one.
+    Without `max_elapsed_seconds`, after `max_attempts` attempts. With it, once that time has passed and `max_attempts`
+    attempts were made. `max_wait_seconds` bounds the sum of all waits of a call, or each single wait with
+    `max_elapsed_seconds`.
     """
 
     max_attempts: int
@@ -68,8 +68,8 @@ class GiveUp:
 
 
 def failure_of_status(status: int, retry_after_seconds: float | None) -> Failure:
-    """Returns what a status other than a success means for a retry."""
-    # Other answers may carry limit headers too, but these do not say when the failure will be over.
+    """Returns the effect of an unsuccessful status on retries."""
+    # Other responses may have limit headers too, but these do not say when the failure will end.
     told = retry_after_seconds if status in NOT_EXECUTED else None
     return Failure(executed_after(status), f"HTTP {status}", status, told)
 
@@ -84,8 +84,8 @@ def decide(
     jitter: float,
     waited_seconds: float = 0.0,
 ) -> Wait | GiveUp:
-    """Returns what to do after attempt number `attempt` (from 1) failed, of a call that has waited
-    for `waited_seconds` so far.
+    """Returns what to do after attempt number `attempt` (from 1) of a call failed. The call has waited `waited_seconds`
+    so far.
 
     `jitter` is a random number from 0 to 1.
     """
@@ -114,7 +114,7 @@ def _wait_seconds(attempt: int, failure: Failure, jitter: float) -> float:
     start, ceiling = BACKOFF_SECONDS, BACKOFF_CEILING_SECONDS
     if failure.status in RATE_LIMITED:
         start, ceiling = RATE_LIMIT_BACKOFF_SECONDS, RATE_LIMIT_BACKOFF_CEILING_SECONDS
-        # Full jitter could retry at once, while the limit is certainly still exhausted.
+        # Full jitter could retry immediately, while the limit is still exhausted.
         jitter = 0.5 + jitter / 2
     return jitter * doubled(start, ceiling, attempt - 1)
 

@@ -1,12 +1,11 @@
-"""Converts single JSON values, and accepts the variants in which the service writes them.
+"""Converts single JSON values, and accepts the service's variants of them.
 
-The documentation shows few answers. The service writes numbers as strings (`"10080"`), ids as
-numbers, one object as an array of one, and nothing as an empty string. All of that is accepted.
-Ambiguous values are refused: a boolean for a number, several values for one, a fraction for a whole
-number, and a float too large to hold an exact id or number.
-
-Every function returns None for null, an empty array, and an empty string where no text is expected.
-It raises DecodeError, which never quotes the value, for one that cannot be read.
+The documentation shows few responses. The service writes numbers as strings (`"10080"`), ids as
+numbers, one object as an array of one, and missing values as empty strings. The functions accept
+all of these. They reject ambiguous values: a boolean for a number, several values for one, a
+fraction for a whole number, and a float too large for an exact id or number. Every function returns
+None for null, an empty array, and an empty string unless a string is expected. It raises
+DecodeError, which never quotes the value, for an unreadable value.
 """
 
 import datetime
@@ -104,13 +103,13 @@ _BOOLEANS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "":
 
 def moment(value: Any) -> datetime.datetime | None:
     """Returns an aware datetime from ISO 8601 with any offset and precision; UTC without an
-    offset. One that is an aware datetime already, as in a row of a table, is returned as it is.
+    offset. Returns an aware datetime, for example from a table row, unchanged.
     """
     try:
         found = datetime.datetime.fromisoformat(value)
     except (TypeError, ValueError):
         return _unusual_moment(value)
-    # The fraction may be one of a minute or an hour, which Python takes for one of a second.
+    # The fraction may belong to a minute or an hour, but Python reads it as a fraction of a second.
     if found.microsecond and not found.second:
         return _unusual_moment(value)
     return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
@@ -142,8 +141,8 @@ def _parsed(written: str) -> datetime.datetime | None:
         return None
 
 
-# Python takes a fraction of a minute or an hour for one of a second, and from 3.14 on reads 24:00 with
-# a fraction that is not zero.
+# Python reads a fraction of a minute or an hour as a fraction of a second. From 3.14 on, it accepts 24:00 with a
+# nonzero fraction.
 _IS_MISREAD: Final = re.compile(r"[T ](?:24|[0-9]{2}(?::?[0-9]{2})?[.,])", re.ASCII).search
 _MIDNIGHT: Final = re.compile(r"(?<=[T ])24(?=(?::?00(?::?00(?:[.,]0+)?)?)?(?:[Z+-]|$))", re.ASCII)
 

@@ -200,8 +200,8 @@ async def test_while_the_other_side_is_down_events_wait(listening: Listening, mo
             assert (await sender.post(event(number))).status == 200
     assert [received.body for received in target.requests] == [event(1)] * 10 + [event(2)]
     assert running.result().err.splitlines()[1:] == [
-        "socialapi: 127.0.0.1: HTTP 429; events wait until it takes them",
-        "socialapi: 127.0.0.1: HTTP 500; events wait until it takes them",
+        "socialapi: 127.0.0.1: HTTP 429; events wait until it accepts them",
+        "socialapi: 127.0.0.1: HTTP 500; events wait until it accepts them",
         "socialapi: 127.0.0.1 answers again",
         "socialapi: received 2, duplicates 0, refused 0",
     ]

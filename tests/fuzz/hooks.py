@@ -92,7 +92,7 @@ def _signatures(data: bytes) -> None:
 
 
 def _refuse_event(content: bytes) -> None:
-    """What does not begin as JSON is no JSON object, and no array."""
+    """What does not begin as JSON is not a JSON object, and no array."""
     try:
         value = orjson.loads(content)
     except orjson.JSONDecodeError:

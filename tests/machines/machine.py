@@ -102,7 +102,7 @@ class Asked(Generic[T]):
 
 
 NOT_EXECUTED: Final = frozenset({429, 503})
-"""The statuses of requests that were not executed (docs/errors.md, "Which requests are repeated")."""
+"""The statuses of requests that were not executed (docs/errors.md, "Which requests are retried")."""
 
 
 def _executed(error: BaseException, *, repeatable: bool) -> Executed:

@@ -31,7 +31,7 @@ REPEATED: Final[Mapping[Happened, frozenset[Kind]]] = {
     "unreadable": frozenset({"upload", "products"}),
     "nothing": frozenset(),
 }
-"""Which kinds of routes are asked again (docs/errors.md, "Which requests are repeated")."""
+"""Which kinds of routes are asked again (docs/errors.md, "Which requests are retried")."""
 
 WRITES: Final = frozenset(get_args(Kind)) - {"read"}
 """Of these, an answer that cannot be read is an error that says that they were executed."""

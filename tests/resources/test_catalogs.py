@@ -50,7 +50,7 @@ async def test_every_broken_rule_names_product_field_and_rule_and_nothing_is_sen
     assert "products[3].id: is required" in said
     assert "products[4]: must be an object" in said
     assert said[-1] == (
-        "products[2] (b).id: stands in this request more than once, which makes the service ignore all of them"
+        "products[2] (b).id: occurs more than once in this request, so the service would ignore all of them"
     )
     assert not service.requests
 

@@ -288,7 +288,7 @@ async def test_a_client_with_a_secret_shows_it_by_basic_authentication_alone(
 async def test_a_code_that_is_used_or_anothers_says_to_begin_again(service: OAuthService, client: Client) -> None:
     service.grant("the challenge of somebody else")
     with pytest.raises(
-        errors.Unauthorized, match=r"it has ended; the code was used, .*begin the sign-in again"
+        errors.Unauthorized, match=r"it has ended; the code was used, .*start the sign-in again"
     ) as refused:
         await client.oauth.exchange_code("the-code", client_id=CLIENT_ID, redirect_uri=REDIRECT, code_verifier="v" * 43)
     assert (refused.value.status, refused.value.codes) == (400, ("invalid_grant",))

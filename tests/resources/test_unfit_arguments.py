@@ -231,9 +231,9 @@ async def test_an_empty_id_in_a_path_is_refused(
         (True, "ids", "must be an id or a list of ids"),
         (b"1", "ids", "must be an id or a list of ids"),
         ({"id": 1}, "ids", "must be an id or a list of ids"),
-        ([1.5], "ids[0]", "must be an id: a text or a whole number"),
-        (["1", True], "ids[1]", "must be an id: a text or a whole number"),
-        ([b"1"], "ids[0]", "must be an id: a text or a whole number"),
+        ([1.5], "ids[0]", "must be an id: a string or a whole number"),
+        (["1", True], "ids[1]", "must be an id: a string or a whole number"),
+        ([b"1"], "ids[0]", "must be an id: a string or a whole number"),
     ],
 )
 async def test_what_is_no_id_is_told_what_ids_are(

@@ -80,10 +80,10 @@ async def test_each_outage_is_told_when_its_reason_changes_and_when_it_is_over(c
     ):
         assert [await forwarder.post(BODY, HEADERS) for _ in range(3)] == [204, 404, 204]
     assert told == [
-        "127.0.0.1: HTTP 503; events wait until it takes them",
-        "127.0.0.1: the connection was lost before the answer; events wait until it takes them",
+        "127.0.0.1: HTTP 503; events wait until it accepts them",
+        "127.0.0.1: the connection was lost before the answer; events wait until it accepts them",
         "127.0.0.1 answers again",
-        "127.0.0.1: the connection was lost before the answer; events wait until it takes them",
+        "127.0.0.1: the connection was lost before the answer; events wait until it accepts them",
         "127.0.0.1 answers again",
     ]
 
@@ -106,7 +106,7 @@ async def test_silence_is_not_waited_for(clock: VirtualClock) -> None:
         forwarder_to(server.url, clock, timeout_seconds=0.05, tell=told.append) as forwarder,
     ):
         assert await forwarder.post(BODY, HEADERS) == 204
-    assert told[0] == "127.0.0.1: no answer within 0.05 s; events wait until it takes them"
+    assert told[0] == "127.0.0.1: no answer within 0.05 s; events wait until it accepts them"
 
 
 @pytest.mark.parametrize(

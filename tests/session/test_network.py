@@ -266,7 +266,7 @@ def test_the_key_belongs_to_the_certificate(tmp_path: Path) -> None:
     assert certificates is not None
     with pytest.raises(ConfigurationError, match="the key does not belong to the certificate"):
         certificates.context()
-    with pytest.raises(ConfigurationError, match="of no use without SOCIALAPI_CLIENT_CERT"):
+    with pytest.raises(ConfigurationError, match="is set without SOCIALAPI_CLIENT_CERT"):
         Certificates.from_env({"SOCIALAPI_CLIENT_KEY": other}, own=True)
 
 

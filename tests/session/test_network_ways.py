@@ -377,7 +377,7 @@ async def test_a_certificate_by_one_that_is_no_authority_is_an_error_that_says_s
         assert server.requests == []
     assert type(error) is TransportError
     assert error.reason == (
-        "its certificate is not valid: its issuer's certificate is not that of an authority. Have it issued by one"
+        "its certificate is not valid: its issuer is not a certificate authority. Have it issued by an authority"
     )
 
 
@@ -395,8 +395,8 @@ async def test_a_certificate_that_only_earlier_pythons_accept_is_an_error_that_s
             assert (await get(client)).ok
     assert type(error) is TransportError
     assert error.reason == (
-        "its certificate is not valid: it or its authority's lacks what RFC 5280 wants, which Python 3.13 and later look "
-        "for. Have it issued anew, or give Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
+        "its certificate is not valid: it or its authority's certificate violates RFC 5280, which Python 3.13 and later "
+        "check. Have it issued again, or give Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
     )
 
 

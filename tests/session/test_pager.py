@@ -89,8 +89,8 @@ async def test_a_page_with_errors_beside_its_items_is_warned_of_once_without_the
     pager = Pager(fetch, asyncio.ensure_future)
     assert await pager.collect() == [1, 2, 2]
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", f"a page has errors beside its items: {kind} and 2 more"),
-        ("WARNING", f"a page has errors beside its items: {kind}"),
+        ("WARNING", f"a page has errors in addition to its items: {kind} and 2 more"),
+        ("WARNING", f"a page has errors in addition to its items: {kind}"),
     ]
     assert pager.partial_errors == 4
     caplog.clear()
@@ -126,7 +126,7 @@ async def test_a_long_walk_ends_and_one_in_a_large_circle_ends_as_well() -> None
     end: str | None = None
     assert await Pager(fetch, asyncio.ensure_future).collect() == list(range(5_000))
     walked, end = [], "1"
-    with pytest.raises(DecodeError, match="names a page that was read already"):
+    with pytest.raises(DecodeError, match="names a page that was already read"):
         await Pager(fetch, asyncio.ensure_future).collect()
     assert 5_000 < len(walked) <= 15_000
 
@@ -356,7 +356,7 @@ async def test_pages_from_a_position_leave_out_what_was_handed_out() -> None:
 
 @pytest.mark.parametrize("start", ["", "b", "x:b", "-1:b"])
 def test_something_else_than_a_position_is_refused(start: str) -> None:
-    with pytest.raises(InvalidInput, match=r"not the position of a pager.* pagination_token= .* cursor="):
+    with pytest.raises(InvalidInput, match=r"not a position from Pager.* pagination_token= .* cursor="):
         Collection(THREE_PAGES).pager(start=start)
 
 
@@ -415,7 +415,7 @@ async def test_errors_beside_the_items_of_a_table_are_warned_of(caplog: pytest.L
 
     table = await Pager(fetch, asyncio.ensure_future, item_type=Post).to_arrow()
     assert table.num_rows == 1
-    assert "a page has errors beside its items: code 1" in caplog.text
+    assert "a page has errors in addition to its items: code 1" in caplog.text
     assert PERSONAL not in caplog.text
 
 
@@ -448,4 +448,4 @@ async def test_errors_of_a_page_without_items_are_logged_where_items_come_with_t
 
     found = [item async for item, _ in Pager(fetch, asyncio.create_task).with_pages()]
     assert found == [1, 2]
-    assert caplog.messages == ["a page has errors beside its items: about:blank"]
+    assert caplog.messages == ["a page has errors in addition to its items: about:blank"]

@@ -153,7 +153,7 @@ async def test_a_certificate_that_is_another_one_than_expected(
     ):
         error = await failure(client_of(server, retries=0, options={"connector": connector}))
         assert type(error) is TransportError
-        assert error.reason == "its certificate is another one than expected"
+        assert error.reason == "its certificate is not the expected one"
         assert server.requests == []
 
 

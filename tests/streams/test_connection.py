@@ -68,7 +68,7 @@ async def test_a_whole_last_line_is_delivered_without_its_newline_and_half_a_lin
         (b'{"data":{"id":"20","text":true}}', "cannot read the answer at data.text: expected a string"),
         (b'{"data":{"id":"20","text":"x"},{}', "is not JSON (at byte 31)"),
         (b'{"data":{"text":"x"}}', "cannot read the answer at data.id: is missing"),
-        (b'["data"]', "is no JSON object"),
+        (b'["data"]', "is not a JSON object"),
     ],
 )
 async def test_one_that_cannot_be_read_among_many_that_came_with_it_is_handed_over_in_its_place(

@@ -149,7 +149,7 @@ async def never(event: Any) -> None:
         ((never,), r"name the events to handle in brackets, as in @events\.on\('\*'\)"),
         (([never],), "in brackets"),
         ((functools.partial(never),), "in brackets"),
-        ((None,), "must be named by texts or classes, not NoneType"),
+        ((None,), "must be strings or classes, not NoneType"),
         ((5,), "not int"),
         ((b"post.create",), "not bytes"),
         (({"post.create": never},), "not dict"),

@@ -115,7 +115,7 @@ async def test_a_page_in_place_of_a_stream_is_named_and_waited_out(
     async with StreamServer(clock, then=page) as server:
         await read_for(server, 100.0)
     assert gaps_between(server.times) == [5.0, 10.0, 20.0, 40.0]
-    assert "a page in place of a stream: Sign in" in caplog.text
+    assert "a page instead of a stream: Sign in" in caplog.text
 
 
 async def test_jitter_only_makes_a_wait_longer(clock: VirtualClock) -> None:
@@ -225,7 +225,7 @@ async def test_a_service_that_falls_silent_is_left_after_the_stall_time(clock: V
         assert server.left == 2
     assert ids(items) == ["1", "2"]
     assert server.times == [0.0, 20.0]
-    assert [gap.reason for gap in gaps] == ["nothing came for 20 s"]
+    assert [gap.reason for gap in gaps] == ["no data arrived for 20 s"]
 
 
 @pytest.fixture

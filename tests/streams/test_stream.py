@@ -348,9 +348,7 @@ async def test_events_without_an_id_are_handed_out_and_warned_of_once(
     assert [each.event_id for each in found] == [None, None, None, "1"]
     (record,) = caplog.records
     assert record.levelname == "WARNING"
-    assert record.message.startswith(
-        "/2/activity/stream: an event came without an id: it is handed out, and duplicates"
-    )
+    assert record.message.startswith("/2/activity/stream: an event has no id: it is delivered, and duplicates")
 
 
 async def test_a_path_that_is_none_is_refused(clock: VirtualClock) -> None:

@@ -23,12 +23,12 @@ def _by_row(text: str) -> Mapping[str, tuple[str, ...]]:
 
 
 BOUNDED: Final = _by_row("""
-an answer, decompressed
+a decompressed response
     session/transport.py Transport._reply readany
     session/transport.py _decompressed readany
-a refusal (any answer but 2xx)
+an error response (any status but 2xx)
     session/transport.py Transport._read_refusal readany
-bytes of a stream that wait unread
+unread bytes of a stream
     session/transport.py LiveReply.read read
 a silent stream
     streams/connection.py Connection._wait_for_bytes read
@@ -48,15 +48,15 @@ all unfinished webhook bodies together
     webhooks/endpoint.py Bodies.__init__ _readings
 connections of `webhooks listen`
     webhooks/connections.py Connections.__init__ _by_protocol
-events of webhooks that wait in memory
+webhook events in memory
     webhooks/queue.py MemoryStore.__init__ deque
-identities of events that are remembered
+remembered event ids
     webhooks/queue.py MemoryStore.__init__ OrderedDict
-events that wait to be written into the inbox
+events waiting to be written to the inbox
     webhooks/inbox.py Inbox.__init__ _arriving
-events that are read ahead from the inbox
+events read ahead from the inbox
     webhooks/inbox.py Inbox.__init__ deque
-events of webhooks that wait in an inbox, of all processes
+webhook events in an inbox, for all processes
     webhooks/inbox.py Inbox.__init__ _failed_events
     webhooks/inbox.py Inbox.__init__ _finished
     webhooks/inbox.py Inbox.__init__ _in_hand
@@ -67,37 +67,37 @@ storing an event
     webhooks/inbox.py Inbox.aclose timeout
     webhooks/inbox.py Inbox.aclose wait
     webhooks/inbox.py _within_time timeout
-a row of an async iterable, for the others of its request
+a row of an async iterable, waiting for a full request
     bulk/inputs/iterables.py AsyncIterableReader._collect wait
     bulk/timed_reading.py TimedReading._watch sleep
 the next item, event or webhook
     webhooks/inbox.py Inbox.take wait
     webhooks/queue.py MemoryStore.take wait
-a handler of yours
+your handler
     streams/dispatcher.py Dispatcher.run wait
     streams/dispatcher.py _all gather
     webhooks/receiver.py Receiver.handled_by wait
-events in handlers of a dispatcher
+events in the handlers of a dispatcher
     streams/dispatcher.py Dispatcher.run Semaphore
     streams/dispatcher.py _pull acquire
-ids of a stream that are remembered
+remembered ids of a stream
     streams/stream.py Stream.__init__ OrderedDict
-a server of an input at an address that is silent
+a silent server of an input URL
     bulk/inputs/remote.py _Website._request ClientTimeout
-a program that events are forwarded to
+forwarding an event
     session/forwarder.py Forwarder.__init__ ClientTimeout
     session/forwarder.py Forwarder.post sleep
-the answer of a program that `webhooks listen --forward` sends to
+the response to a forwarded event (`webhooks listen --forward`)
     session/forwarder.py Forwarder._once read
 connections of a client
     session/transport.py Transport._open _CleanConnector
-an attempt, to the last byte of its answer
+an attempt, until the last byte of its response
     session/session.py Session.open.send run_with_timeout
     session/transport.py _timeout ClientTimeout
-waiting for a connection place
+waiting for a connection
     session/budget.py ConnectionPlaces.__init__ deque
     session/budget.py ConnectionPlaces.take timeout
-all waits of a call, for limits, tokens and the next attempt
+all waits of a call: for limits, for tokens and between attempts
     integrations/redis.py RedisPacer.acquire acquire
     integrations/redis_window.py SharedWindow._serve_once wait_for_event
     integrations/redis_window.py SharedWindow.acquire_by_share acquire
@@ -109,18 +109,18 @@ all waits of a call, for limits, tokens and the next attempt
     session/oauth2_user.py OAuth2UserAuthenticator._renewed timeout
     session/session.py Session._attempt acquire
     session/session.py Session._wait_or_raise sleep
-the products of a filtered product set
+waiting for a filtered product set
     resources/catalogs.py ProductSets.wait sleep
-the first answer, of which the limit is learned
+waiting for the first response, which tells the limit
     session/rate_limiter.py SlidingWindowPacer.acquire wait_for_event
-limits that are kept, by account and user
+rate limits in memory, by account and user
     integrations/redis.py RedisPacer.__init__ _windows
     integrations/redis_window.py SharedWindow.__init__ _flying
     session/rate_limiter.py SlidingWindow.__init__ deque
     session/rate_limiter.py SlidingWindowPacer.__init__ _windows
-repeats for each host beyond those that successes earn
+retries for each host, beyond one for each success
     session/session.py Session.__init__ defaultdict
-plans, ways and addresses
+request plans, routes and URLs
     _speedups/__init__.py log_if_disabled cache
     models/pages.py includes_class cache
     emulator/handlers.py endpoint_table cache
@@ -131,7 +131,7 @@ plans, ways and addresses
     session/telemetry.py Telemetry.__init__ _known
     session/transport.py Transport.__init__ _connection_options
     wire/oauth1.py OAuth1Signer.__init__ _hosts
-sign-ins that were begun
+started sign-ins
     session/authenticators.py PendingSignIns.__init__ OrderedDict
 tokens in a token cache
     session/authenticators.py Authenticators.__init__ _apps
@@ -144,12 +144,12 @@ the lock of a token, in memory, in a file or in Redis
     session/token_cache.py MemoryTokenCache.__init__ WeakValueDictionary
     session/token_cache.py MemoryTokenCache.lock acquire
     session/token_cache.py MemoryTokenCache.lock timeout
-the end of a client, while a token request is answered
+closing a client during a token request
     session/oauth2_user.py OAuth2UserAuthenticator.aclose gather
     session/oauth2_user.py OAuth2UserAuthenticator.aclose wait
-tokens of pages, to notice a circle
+page tokens, to detect a cycle
     wire/paging.py ReadTokens.__init__ OrderedDict
-the lock of the logins
+the lock of stored logins
     cli/credential_store.py CredentialStore._locked FileLock
 the lock of a job's file
     bulk/erasure.py erase FileLock
@@ -179,7 +179,7 @@ the disk
     internal/shielded.py shielded wait
     internal/sqlite_file.py SqliteFile.open ThreadPoolExecutor
     webhooks/inbox.py Inbox._claim_abandoned read
-rows of all jobs of a client that are on their way
+rows in flight, for all jobs of a client
     bulk/ledger.py Ledger.__init__ held
     bulk/sync/job.py SyncJob.__init__ _refused
     session/budget.py _InUse batches
@@ -187,9 +187,9 @@ rows of all jobs of a client that are on their way
 keys of rows without an outcome
     bulk/ledger.py Ledger.__init__ _pages
     bulk/ledger.py _Page keys
-lines of outcomes in Parquet that are not written yet
+unwritten outcomes for a Parquet file
     bulk/outcomes.py _ParquetLines.__init__ _columns
-a batch that waits for room, or for an earlier one
+a batch waiting for room or for an earlier batch
     bulk/audiences/batches.py Batch after
     bulk/audiences/job.py UploadStage._wait_for wait
     bulk/dispatcher.py Dispatcher._run wait
@@ -197,11 +197,11 @@ a batch that waits for room, or for an earlier one
     bulk/dispatcher.py Dispatcher.until_room wait
     bulk/dispatcher.py Dispatcher.unless_stopped timeout
     bulk/products/batcher.py ProductBatcher._continue wait
-requests of a job at once
+requests of a job in flight
     bulk/dispatcher.py Dispatcher.__init__ _live
     bulk/products/batcher.py ProductBatcher.__init__ _live_groups
     bulk/products/batcher.py ProductBatcher.__init__ _live_ids
-duplicates that wait for a batch
+duplicates waiting for a batch
     bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
 a request of an upload
     bulk/audiences/dedup.py RecentIdentifiers.__init__ defaultdict
@@ -213,7 +213,7 @@ a request of an upload
     bulk/audiences/batches.py Packer.__init__ _frames
 between attempts of a call
     bulk/products/sender.py waited sleep
-a block of rows that is read
+a block of rows
     bulk/audiences/prepare.py PreparedBlock cleaned
     bulk/audiences/prepare.py PreparedBlock rejects
     bulk/audiences/prepare.py PreparedBlock blocks
@@ -230,7 +230,7 @@ a line of CSV
     bulk/inputs/csv.py _Lines._skip_line read
     bulk/inputs/dialect.py ScannedRow cells
     bulk/inputs/dialect.py ScannedRow misquoted
-the part of a table that shows escapes
+the part of a table that is checked for escapes
     bulk/inputs/dialect.py sample_with_escapes read
 an object of JSON
     bulk/inputs/json.py _line_item readline
@@ -240,12 +240,12 @@ an item of a feed
     bulk/inputs/feed_xml.py _Feed.__init__ _google
     bulk/inputs/feed_xml.py _Feed.__init__ _plain
     bulk/inputs/feed_xml.py _Feed.__init__ _texts
-a file of settings, logins, a layout, or certificates
+a file with settings, logins, a layout or certificates
     internal/private_files.py read_small read
 an archive, beyond 32 bytes for each byte of its content
     bulk/inputs/files.py _GzipFile.readinto1 read
     bulk/inputs/files.py _Packed.read read
-names of columns that are noted
+recorded names of columns
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks
     bulk/counters.py IssueGroups.__init__ _found
@@ -257,7 +257,7 @@ names of columns that are noted
     reports.py UploadReport columns
 digests of a lint, to count repeated rows
     bulk/linting/product_linter.py DuplicateCounter.__init__ _repeats
-ids of products in a Spark partition
+product ids in a Spark partition
     integrations/spark_tasks.py PartitionRows.__init__ _ids
 scratch files of a sync
     bulk/sync/buckets.py BucketFile.__init__ _gathered
@@ -271,7 +271,7 @@ scratch files of a sync
     bulk/sync/scratch.py RowFile.numbers read
     bulk/sync/scratch.py RowFile.page read
     bulk/sync/scratch.py Scratch.__init__ read_bytes
-values that are looked up once
+cached values
     _speedups/reference.py - _null_digests
     _speedups/reference.py - _null_words
     _speedups/reference.py - _phone_plans
@@ -309,7 +309,7 @@ values that are looked up once
     session/transport.py _timeout lru_cache
     session/transport.py _url_of lru_cache
     wire/rate_limit_headers.py _http_date lru_cache
-what is worked out once for each class
+information computed once for each class
     bulk/products/cells.py _tests cache
     emulator/arguments.py _readers cache
     emulator/arguments.py read_only_fields cache
@@ -328,63 +328,63 @@ what is worked out once for each class
     wire/paging.py _id_filters cache
     wire/paging.py _key_name cache
     wire/response.py _one_of cache
-an answer of Redis
+a response of Redis
     integrations/redis_server.py RedisServer.answer timeout
-what a server behind the address of Redis is, when it first fails
+identifying a Redis server when it first fails
     integrations/redis_server.py RedisServer._first_answer gather
     integrations/redis_server.py RedisServer._first_answer wait
     integrations/redis_server.py _reply_to_ping read
     integrations/redis_server.py _reply_to_ping timeout
-between questions to a Redis that fails
+between attempts to reach Redis
     integrations/redis_fence.py RedisFence._answer sleep
     integrations/redis_window.py SharedWindow._back_off wait_for_event
-responses to be reported to Redis, for each limit
+responses to report to Redis, for each limit
     integrations/redis_window.py SharedWindow.__init__ deque
     integrations/redis_window.py SharedWindow._question deque
     integrations/redis_window.py SharedWindow._serve_once deque
-the end of a `RedisPacer`
+closing a `RedisPacer`
     integrations/redis_window.py WindowScript.__init__ _tasks
     integrations/redis_window.py WindowScript.aclose wait
-the place of a request in Redis, when nobody gives it back
+the slot of a request in Redis, if its process ends
     integrations/redis.py RedisPacer._renew_leases sleep
-the lock of a token in Redis, when its holder died
+the lock of a token in Redis, if its process ends
     integrations/redis.py _renew_lock sleep
-an attempt of Spark, for the requests of the one that it replaces
+a Spark attempt, for requests of the attempt that it replaces
     integrations/spark_tasks.py FencedPacer.acquire sleep
-connections to the page of a sign-in
+connections to the sign-in page
     cli/sign_in.py Loopback.__init__ _conversations
-a connection to the page of a sign-in
+a connection to the sign-in page
     cli/sign_in.py Loopback.__aexit__ wait
     cli/sign_in.py Loopback._converse wait_for
-somebody who signs in
+waiting for a user to sign in
     cli/sign_in.py Loopback.answer wait
     cli/sign_in.py read_line wait_for
-a PIN that is typed
+a typed PIN
     cli/sign_in.py read_line.read read
-the start of an emulator in the background
+starting a background emulator
     cli/emulator.py _Background.noted sleep
     cli/emulator.py _detach wait
     cli/emulator.py _ready_line readline
     cli/emulator.py _ready_line wait_for
     cli/emulator.py _ready_line_within readline
     cli/emulator.py _ready_line_within wait
-an emulator that learns a webhook target
+adding a webhook target to an emulator
     cli/emulator.py target read
 the upload that the demo kills, until it is halfway
     cli/demo.py _kill_upload sleep
     cli/demo.py _kill_upload timeout
     cli/demo.py _kill_upload wait
-the end of an emulator in the background
+ending a background emulator
     cli/emulator.py _wait_until_ended sleep
     cli/emulator.py private_emulator wait
     cli/emulator.py private_emulator wait_for
 requests in the ledger
     emulator/ledger.py RequestLog.__init__ deque
-requests with their bodies and answers, for the dashboard
+requests with bodies and responses, for the dashboard
     emulator/exchanges.py Exchanges.__init__ deque
 spent faults
     emulator/faults.py Faults.__init__ deque
-an answer to a challenge
+a response to a challenge
     emulator/platform/challenges.py Challenges.failure timeout
     emulator/platform/challenges.py Challenges.settle gather
     emulator/platform/challenges.py _read_answer iter_any
@@ -394,25 +394,25 @@ a delivery
     emulator/platform/deliveries.py Outbox.room wait
 deliveries to a webhook at once
     emulator/platform/deliveries.py Outgoing.open TCPConnector
-events that wait for a webhook
+events waiting for a webhook
     emulator/platform/deliveries.py Outbox.__init__ deque
 events for a backfill
     emulator/platform/fan_out.py Recent.__init__ deque
-settling, until all was delivered
+settling, until everything is delivered
     emulator/platform/deliveries.py Deliveries.settle wait
     emulator/platform/fan_out.py StreamHub.settle wait
     emulator/service.py Service.settle timeout
-posts that were published
+published posts
     emulator/platform/state.py PostStore.__init__ deque
-lines that wait for a stream
+lines waiting for a stream client
     emulator/platform/streaming.py LiveStream.__init__ deque
-a client that reads nothing
+a stream client that reads nothing
     emulator/platform/streaming.py LiveStream.serve wait
     emulator/faults.py Pauses.pause timeout
     emulator/faults.py Pauses.pause wait
     emulator/platform/streaming.py LiveStream._write_all wait
     emulator/platform/streaming.py LiveStream.room wait
-what is read of a body that is refused
+bytes read of a rejected body
     emulator/request_cycle.py read_body iter_any
 an emulator in a thread: its start, its end, one call
     emulator/thread.py _Run.end join
@@ -420,11 +420,11 @@ rejects and warnings in a report
     bulk/counters.py RowCounters rejects
     bulk/counters.py RowCounters warning_details
     bulk/products/counters.py ProductCounters vanished_ids
-levels of a feed
+nested levels of a feed
     bulk/inputs/feed_xml.py _Feed.__init__ _path
-ids of products that a load remembers, to count those that come again
+product ids that a load remembers, to count repeated ones
     bulk/products/batcher.py RepeatedIds.__init__ _first_ids
-products held back for others of the same id or group
+products waiting for others with the same id or group
     bulk/products/batcher.py ProductBatcher.__init__ _held
 a request of a load
     bulk/products/rows.py ProductBatch groups
@@ -432,7 +432,7 @@ a request of a load
     bulk/products/rows.py ProductBatch rows
     bulk/products/snapshot.py _Comparison changed
     bulk/products/snapshot.py _Comparison unchanged
-lines of a stream cut at once
+lines of a stream that are split in one turn
     streams/stream.py Stream.__init__ _lines
 a line of a stream
     wire/ndjson.py LineFramer.__init__ _parts

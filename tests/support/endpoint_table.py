@@ -79,7 +79,7 @@ class Row:
     inside: str | int | None = None
     """The only field or item of `data`, if the SDK returns it alone."""
     kind: Kind = attrs.field()
-    """What the documentation says of repeating it (docs/choices-platform.md, "Answers and errors")."""
+    """What the documentation says of repeating it (docs/choices-platform.md, "Responses and errors")."""
 
     @kind.default
     def _kind(self) -> Kind:

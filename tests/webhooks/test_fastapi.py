@@ -190,7 +190,7 @@ async def test_what_ends_the_handling_ends_the_server_and_the_inbox_keeps_its_ev
         async with asyncio.timeout(60):
             await server.process.wait()
     assert server.process.returncode == -signal.SIGTERM
-    assert "nobody handles events any more, so this process is told to end" in "\n".join(server.lines)
+    assert "the handler of events has ended, so this process is shut down" in "\n".join(server.lines)
     assert said is None or said in server.lines
     async with Receiver(SECRET, inbox=tmp_path / "events.sqlite") as again:
         assert numbers(await take(again, 1)) == ["1"]

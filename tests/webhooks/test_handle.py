@@ -390,7 +390,7 @@ def test_one_event_can_be_read_without_a_receiver() -> None:
     assert isinstance(found, ActivityEvent)
     assert (found.event_id, found.payload) == ("1", {"text": "hello"})
     assert isinstance(read_event(b'{"data": {"id": "5", "text": "t"}, "matching_rules": null}'), MatchedPost)
-    assert read_event(b"[]") == Undecoded(b"[]", reason="is no JSON object")
+    assert read_event(b"[]") == Undecoded(b"[]", reason="is not a JSON object")
 
 
 # Event loops -------------------------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ async def test_events_without_an_id_are_warned_of_once(
     assert [each.content for each in await take(receiver, 3)] == [content] * 3
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("socialapi", "WARNING")
-    assert "duplicates of such events cannot be recognised" in record.message
+    assert "duplicates of such events cannot be recognized" in record.message
     assert (await Receiver(SECRET).handle("POST", "", {HEADER: signature(content)}, content)).status == 200
     assert len(caplog.records) == 2  # one for each receiver
 

@@ -190,7 +190,7 @@ def test_text_and_numbers_that_few_writers_take_are_exported() -> None:
         (float("inf"), "extra_value[0]: is not a finite number"),
         (Decimal("1.5"), "extra_value[0]: there is no form for Decimal"),
         (b"bytes", "extra_value[0]: there is no form for bytes"),
-        ({1: 2}, "extra_value[0]: a name in it is no text, but int"),
+        ({1: 2}, "extra_value[0]: a name in it is not a string, but int"),
     ],
 )
 def test_what_json_has_no_form_for_is_refused_with_its_place(value: object, says: str) -> None:
@@ -216,14 +216,18 @@ def test_data_that_hold_themselves_are_refused() -> None:
 @pytest.mark.parametrize(
     ("cls", "data", "says"),
     [
-        (Post, {}, "the data are no Post\n  - id: is missing"),
-        (Post, {"id": "1", "created_at": SECRET}, "the data are no Post\n  - created_at: expected an ISO 8601 time"),
+        (Post, {}, "the data cannot be read as Post\n  - id: is missing"),
+        (
+            Post,
+            {"id": "1", "created_at": SECRET},
+            "the data cannot be read as Post\n  - created_at: expected an ISO 8601 time",
+        ),
         (
             Post,
             {"id": "1", "referenced_tweets": [{"type": "quoted", "id": "2"}, {"id": SECRET}]},
-            "the data are no Post\n  - referenced_tweets[1].type: is missing",
+            "the data cannot be read as Post\n  - referenced_tweets[1].type: is missing",
         ),
-        (RowIssue, {"row": SECRET}, "the data are no RowIssue\n  - row: expected a whole number"),
+        (RowIssue, {"row": SECRET}, "the data cannot be read as RowIssue\n  - row: expected a whole number"),
     ],
 )
 def test_bad_data_are_refused_with_the_field_and_without_the_value(cls: Any, data: Any, says: str) -> None:
@@ -335,7 +339,9 @@ def test_positions_count_what_was_not_decoded_after_an_export_too() -> None:
 
 
 def test_what_is_no_page_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"^the data are no Page\n  - data: is missing, and so are meta and errors$"):
+    with pytest.raises(
+        InvalidInput, match=r"^the data cannot be read as Page\n  - data: is missing, and so are meta and errors$"
+    ):
         Page.from_dict({"id": SECRET}, Post)
     with pytest.raises(InvalidInput, match="undecoded: "):
         Page.from_dict({"data": [], "undecoded": [{"raw_base64": 1}]}, Post)

@@ -321,7 +321,7 @@ def test_more_ids_are_asked_for_in_parts(count: int, sizes: list[int]) -> None:
 )
 def test_what_cannot_be_put_together_is_refused(query: dict[str, object], other: str) -> None:
     asked = {"granted_account_ids": ids(201), **query}
-    says = f"granted_account_ids has more than 200 ids, which does not go with {other}: ask in several calls"
+    says = f"granted_account_ids has more than 200 ids, which cannot be combined with {other}: make several calls"
     with pytest.raises(InvalidInput, match=says):
         split_of(AudiencePermissionsQuery, asked)
 

@@ -34,7 +34,7 @@ _WHOLE_NUMBERS: Final = frozenset({int, type(None)})
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class UserRow:
-    """A row of a block, before it is normalised.
+    """A row of a block, before it is normalized.
 
     `number` counts data rows from 1. `identifiers` are (field, kind, raw value) triples, where `field` is the column
     name in the input. `countries` has the country for the phone numbers of each field. The three overrides are None if

@@ -84,7 +84,7 @@ class UploadOptions(JobOptions):
         if self.flush_after_seconds and self.journal is not None:
             yield invalid(
                 "flush_after_seconds",
-                "cannot be used with a journal: a journal recognises batches, so they must depend only on the rows and not "
+                "cannot be used with a journal: a journal recognizes batches, so they must depend only on the rows and not "
                 "on the time at which rows arrive; for a slow input, commit the offset of its consumer instead",
             )
         yield from super().problems()

@@ -1,9 +1,9 @@
 """Normalises and hashes identifiers.
 
-A normaliser takes the raw value and returns the string to send and a remark. The string to send is the SHA-256 of the
-normalised value in lower-case hexadecimal digits (UTF-8, no salt), or the value itself for `partner_user_id`. It is
+A normalizer takes the raw value and returns the string to send and a remark. The string to send is the SHA-256 of the
+normalized value in lower-case hexadecimal digits (UTF-8, no salt), or the value itself for `partner_user_id`. It is
 empty for a blank value, which is not an error. The remark, which is usually empty, reports the characters removed
-around an e-mail address or phone number, or that a spreadsheet may have altered an id. A normaliser raises `Unusable`,
+around an e-mail address or phone number, or that a spreadsheet may have altered an id. A normalizer raises `Unusable`,
 with a reason that never quotes the value, if the value cannot be an identifier of its kind.
 
 A SHA-256 digest in any notation (see `digest_in`) is returned in lower-case hexadecimal digits. A placeholder for a
@@ -120,7 +120,7 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 
 @functools.cache
 def add_null_words() -> Sequence[str]:
-    """Registers placeholders and their digests, which `hash_column` then leaves to the normalisers. Returns both."""
+    """Registers placeholders and their digests, which `hash_column` then leaves to the normalizers. Returns both."""
     words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:
@@ -300,7 +300,7 @@ def _digest_only(text: str) -> Normalized:
 
 
 class Normalizers(dict[IdentifierKind, Normalizer]):
-    """The normaliser of each kind, for rows without a country."""
+    """The normalizer of each kind, for rows without a country."""
 
     def __init__(
         self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str], Normalizer] | None = None
@@ -312,7 +312,7 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
         return lambda region: {**self, "phone_number": in_region(region)}
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
-        """Returns the normalisers for rows with this country cell; this object if the cell is empty."""
+        """Returns the normalizers for rows with this country cell; this object if the cell is empty."""
         return self if not country or self._in_region is None else self._in_region(region_of(country) or UNKNOWN)
 
 
@@ -324,7 +324,7 @@ def normalizers(
     require_hashed: bool = False,
     of_models: bool = False,
 ) -> Normalizers:
-    """Returns a normaliser for every kind. Kinds that are not in `kinds` get a normaliser that rejects every value.
+    """Returns a normalizer for every kind. Kinds that are not in `kinds` get a normalizer that rejects every value.
     With `require_hashed`, only digests are accepted for hashed kinds. `of_models` is true if a program put the values
     into models.
 
@@ -398,7 +398,7 @@ def _hashed_numbers(cells: list[Any] | tuple[Any, ...], region: str | None) -> D
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the normalised value, empty for a blank one; None if it is unusable or has a remark."""
+    """Returns the normalized value, empty for a blank one; None if it is unusable or has a remark."""
     if not text:
         return ""
     try:

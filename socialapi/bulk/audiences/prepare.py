@@ -1,4 +1,4 @@
-"""Validates the operations and times of rows for an upload, and normalises their identifiers."""
+"""Validates the operations and times of rows for an upload, and normalizes their identifiers."""
 
 import datetime
 import functools
@@ -414,7 +414,7 @@ def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
 
 
 def _normalized(normalize: Normalizer, text: str) -> Normalized:
-    """Returns the normalised value and a remark, or an empty string and the reason if the value is unusable."""
+    """Returns the normalized value and a remark, or an empty string and the reason if the value is unusable."""
     try:
         return normalize(text)
     except Unusable as unusable:

@@ -1,6 +1,6 @@
 """Records the batches of an upload in its journal, and skips batches that an earlier run confirmed.
 
-The same input always makes the same batches. So a confirmed batch is recognised by its position and digest, and is
+The same input always makes the same batches. So a confirmed batch is recognized by its position and digest, and is
 not sent again.
 """
 

@@ -21,7 +21,7 @@ def scheme_of(text: str) -> str:
 
 
 def is_address(text: str) -> bool:
-    """Returns whether a string is a file address (even a misspelt one) and not a path."""
+    """Returns whether a string is a file address (even a misspelled one) and not a path."""
     return bool(scheme_of(text))
 
 

@@ -604,7 +604,7 @@ class _Columns(Generic[L]):
 
     def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
         """Returns whether a row names columns: no cell is a value, a column that is read is filled, and at least two
-        known names are not in the same column of the row above. `read` are the normalised cells of the columns that
+        known names are not in the same column of the row above. `read` are the normalized cells of the columns that
         are read.
         """
         if not any(read) or any(map(is_value, cells)):

@@ -178,7 +178,7 @@ EXTENSIONS: Final = (".gz", ".zst", ".zstd")
 
 
 def unpacked(stored: BufferedReader) -> BufferedReader:
-    """Returns the content of an archive, which is recognised by its first bytes. Returns any other file unchanged."""
+    """Returns the content of an archive, which is recognized by its first bytes. Returns any other file unchanged."""
     head = stored.peek(max(map(len, _KINDS)))
     for magic, unpack in _KINDS.items():
         if head.startswith(magic):

@@ -28,7 +28,7 @@ def open_records(records: Any, selection: Selection[L], network: "Network | None
     `records` is one of these:
 
     - the path of a file, or a pattern such as `exports/*.csv`, or a list of paths and patterns. The
-      file is CSV, TSV, JSON Lines, a JSON array, a product feed in XML, or Parquet, recognised by
+      file is CSV, TSV, JSON Lines, a JSON array, a product feed in XML, or Parquet, recognized by
       its extension or else by its first bytes. All formats but Parquet may be gzip or Zstandard
       archives;
     - an open binary file, which is read from its current position and left open;

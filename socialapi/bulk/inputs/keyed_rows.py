@@ -1,6 +1,6 @@
 """Reads names and values of rows with named fields: database rows and objects.
 
-The class of an item decides how it is read. No library is imported: its classes are recognised by documented
+The class of an item decides how it is read. No library is imported: its classes are recognized by documented
 attributes.
 """
 

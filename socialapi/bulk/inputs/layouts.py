@@ -23,7 +23,7 @@ from socialapi.models.validation import Faults, invalid
 VERSION: Final = 1
 DELIMITERS: Final = (",", ";", "\t", "|")
 ENCODINGS: Final = ("utf-8", "utf-16", "unknown-8bit")
-"""The encodings that are recognised; XML declares its own."""
+"""The encodings that are recognized; XML declares its own."""
 FORMATS: Final = ("csv", "jsonl", "json", "xml", "parquet")
 Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
 """What a backslash escapes: nothing, only quotation marks, or any character. In an `unquoted` file, a backslash escapes

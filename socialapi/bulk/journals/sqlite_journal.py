@@ -22,7 +22,7 @@ RUNNING: Final = "running"
 FINISHED: Final = "finished"
 SCHEMA: Final = Schema(
     application_id=0x534A4F42,  # "SJOB"
-    version=2,  # since 2, rows depend on the version of the normaliser, which is one of the settings
+    version=2,  # since 2, rows depend on the version of the normalizer, which is one of the settings
     remedy=(
         "finish the job with that version, or delete the journal with `socialapi jobs forget` and start again: sending rows "
         "twice changes nothing"

@@ -1,4 +1,4 @@
-"""The findings of a lint, and the placeholder values that it recognises, plain and hashed."""
+"""The findings of a lint, and the placeholder values that it recognizes, plain and hashed."""
 
 import hashlib
 import os
@@ -74,7 +74,7 @@ def known_as(kind: IdentifierKind, digest: str) -> Known | None:
 
 
 def is_placeholder(kind: IdentifierKind, text: str) -> bool:
-    """Returns whether a trimmed value is a placeholder. Addresses are recognised by their digests."""
+    """Returns whether a trimmed value is a placeholder. Addresses are recognized by their digests."""
     if text.lower() in WORDS or is_null_word(text):
         return True
     return (

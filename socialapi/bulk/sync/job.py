@@ -339,7 +339,7 @@ class SyncJob:
                 if then == now
                 # digests may have changed though the input has not
                 else (
-                    f". The snapshot was made by version {then} of the normaliser, and this is version {now}: a value "
+                    f". The snapshot was made by version {then} of the normalizer, and this is version {now}: a value "
                     "whose digest is different now counts as removed and added"
                 )
             )

@@ -30,7 +30,7 @@ SCHEMA: Final = Schema(
         "since the last sync are not removed"
     ),
     statements=(
-        # `normalizer` is the version of the normaliser that made the members' digests.
+        # `normalizer` is the version of the normalizer that made the members' digests.
         "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL, normalizer INTEGER NOT NULL)",
         members.MEMBERS,
         # The tables below belong to one sync, and are empty between two syncs. While
@@ -90,7 +90,7 @@ class Snapshot:
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
         self._target = (account_id, custom_audience_id)
         self.normalizer: int = NORMALIZER_VERSION
-        """The version of the normaliser that made the members' digests, known once the file is open."""
+        """The version of the normalizer that made the members' digests, known once the file is open."""
         self._database = SqliteFile(path, SCHEMA, purpose="snapshot")
         self._folder = scratch_folder(path)
         self._is_open = False
@@ -274,7 +274,7 @@ class Snapshot:
         await self._database.erase()
 
     async def renewed(self) -> None:
-        """Records after a finished sync that the current version of the normaliser made all digests."""
+        """Records after a finished sync that the current version of the normalizer made all digests."""
         statement = "UPDATE target SET normalizer = ?"
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
         self.normalizer = NORMALIZER_VERSION

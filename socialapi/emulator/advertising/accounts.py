@@ -144,7 +144,7 @@ async def list_history(call: Call) -> Answer:
     entity = table.get(query["entity_id"], with_deleted=True)
     if entity is None:
         raise ads_not_found("entity_id")
-    # In the notation of the service, in which times compare as texts do.
+    # In the service's format, in which times compare like strings.
     start, end = (timestamp(epoch_of(query[name])) for name in ("start_time", "end_time"))
     # The id may begin with zeros.
     user_id = str(int(query["user_id"])) if "user_id" in query else None

@@ -39,7 +39,7 @@ def count_operations(received: Received) -> tuple[int | None, int | None]:
 
 @serves(routes.CUSTOM_AUDIENCE_USERS, checks_body=False, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_audience(call: Call) -> Answer:
-    """Adds and removes identifiers; the counts are of user objects, over the whole batch."""
+    """Adds and removes identifiers. The counts are the user objects of the complete batch."""
     audience = call.state.audiences.get((call.account_id, call.path["custom_audience_id"]))
     if audience is None:
         raise ads_not_found("custom_audience_id")
@@ -58,7 +58,7 @@ async def upload_to_do_not_reach_list(call: Call) -> Answer:
 
 @serves(routes.DO_NOT_REACH_LIST_DELETE)
 async def delete_do_not_reach_list(call: Call) -> Answer:
-    """Deletes the list, and returns it. It is not found any more, neither to delete it again nor to upload to it."""
+    """Deletes the list, and returns it. Further deletions and uploads do not find it."""
     found = _list(call)
     found.deleted = True
     found.updated_at = call.state.clock.now()
@@ -86,7 +86,7 @@ def _list(call: Call) -> DoNotReach:
 
 
 def _upload(call: Call, members: Members) -> list[int]:
-    """Checks the whole batch, then applies the whole batch. Returns the number of users of each operation."""
+    """Checks the complete batch, then applies it. Returns the number of users of each operation."""
     operations = call.body
     # The number is checked first, so that the operations of an oversized batch are not looked at.
     if isinstance(operations, list) and len(operations) > MAX_OPERATIONS:
@@ -104,7 +104,7 @@ _IN_OPERATION: Final = re.compile(r"\[(\d+)\]\.?(.*)", re.DOTALL)
 
 
 def _operation_errors(broken: Iterable[BrokenRule]) -> Iterable[dict[str, Any]]:
-    """Yields the broken rules by the operation they are in; a rule about the body as a whole is in none."""
+    """Yields the broken rules with their operations; a rule about the complete body has no operation."""
     listed: dict[int, int] = {}
     for rule in broken:
         if (found := _IN_OPERATION.fullmatch(rule.path)) is None:

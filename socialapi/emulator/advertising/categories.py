@@ -63,7 +63,7 @@ async def get_line_item_curated_category(call: Call) -> Answer:
     routes.LINE_ITEM_CURATED_CATEGORY_CREATE, rules=lambda call: _pair_rules(call, call.query, call.query, changed=None)
 )
 async def create_line_item_curated_category(call: Call) -> Answer:
-    """Creates a record by which a line item runs beside a curated category, and returns it."""
+    """Creates a pair of a line item and a curated category, and returns it."""
     return answer_record(call, call.table(_KIND).add(new_record(call, **call.query)))
 
 

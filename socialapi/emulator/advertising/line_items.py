@@ -84,7 +84,7 @@ def _stored(name: str, value: Any) -> Any:
 
 @serves(audiences.TARGETED)
 async def list_targeting_campaigns(call: Call) -> Answer:
-    """Returns the account's own campaigns with those of their line items that target the audience."""
+    """Returns the account's own campaigns with the line items that target the audience."""
     account_id, audience_id = call.account_id, call.path["custom_audience_id"]
     criteria = call.state.advertising.table(account_id, "targeting_criteria").live()
     targeting = [each for each in criteria if each["custom_audience_id"] == audience_id]

@@ -19,17 +19,17 @@ def to_wire(record: Record, model: Any, *, without: Collection[str] = ()) -> dic
 
 
 def answer_record(call: Call, record: Record) -> Answer:
-    """Returns the answer of an endpoint about one record."""
+    """Returns the response of an endpoint about one record."""
     return ads_data(to_wire(record, call.route.result), call.echo)
 
 
 def require_record(call: Call, kind: str, parameter: str, *, with_deleted: bool = False) -> Record:
-    """Returns the account's record that a path parameter names; raises Refusal if there is none."""
+    """Returns the account's record with the id in a path parameter. Raises Refusal if there is none."""
     return named(call, call.table(kind), parameter, with_deleted=with_deleted)
 
 
 def named(call: Call, table: Table, parameter: str, *, with_deleted: bool = False) -> Record:
-    """Returns the record that a path parameter names; raises Refusal if there is none."""
+    """Returns the record with the id in a path parameter. Raises Refusal if there is none."""
     record = table.get(call.path[parameter], with_deleted=with_deleted)
     if record is None:
         raise ads_not_found(parameter)

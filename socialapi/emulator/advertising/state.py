@@ -12,7 +12,7 @@ Record = dict[str, Any]
 Key = tuple[Any, ...]
 
 _COMPARED: Final = 200
-"""The number of characters of a text that are compared; a cursor contains the compared value."""
+"""The number of compared characters of a string; a cursor contains the compared value."""
 
 
 @attrs.frozen

@@ -115,7 +115,7 @@ _SCRIPTED: Final = BrokenRule(path="", reason="a scripted fault")
 
 
 def _put(call: Call, stock: Stock, product: Any) -> Result:
-    """Stores a product that keeps every rule, whole: what it does not say any more is gone."""
+    """Stores a valid product completely: fields that it no longer has are removed."""
     product = known_fields(call, Product, product)
     if broken := broken_rules(Product, product, now=call.state.clock.datetime()):
         return _failed(stock, product, broken)
@@ -131,7 +131,7 @@ def _put(call: Call, stock: Stock, product: Any) -> Result:
 
 
 def _failed(stock: Stock, product: Any, broken: Iterable[BrokenRule]) -> Result:
-    """Returns the result of a product that is refused. A stored product with its id stays as it is."""
+    """Returns the result of a rejected product. A stored product with its id stays unchanged."""
     product_id = _id_of(product)
     known = None if product_id is None else stock.get(product_id)
     errors = [_error(rule) for rule in broken]

@@ -103,7 +103,7 @@ class Stock:
         return True
 
     def fields(self, item: Item) -> dict[str, Any]:
-        """Returns all fields of a product, including those that the service made."""
+        """Returns all fields of a product, including fields that the service created."""
         made = {"product_key": item.key}
         if item.group_id is not None:
             made["item_group_key"] = self._groups[item.group_id].key
@@ -206,8 +206,8 @@ def _numbers(operator: str, value: str) -> Matches | None:
 
 
 def _texts(operator: str, value: str) -> Matches | None:
-    """Returns a function that compares texts. EQUAL_TO is exact, the others ignore case. MATCH
-    finds whole words, all of them, in any order.
+    """Returns a function that compares strings. EQUAL_TO is exact, the others ignore case. MATCH finds all words, as
+    complete words, in any order.
     """
     folded = value.casefold()
     words = frozenset(_words(folded))

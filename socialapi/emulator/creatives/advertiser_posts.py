@@ -80,7 +80,7 @@ def _author_id(query: Mapping[str, Any]) -> str:
 
 
 def _check_author(call: Call, query: Mapping[str, Any]) -> None:
-    """Refuses an author who has not granted access to the account, and organic posts by anybody but the caller."""
+    """Rejects an author who has not granted access to the account, and organic posts for anyone but the caller."""
     author = call.state.users.get(_author_id(query))
     if author is None or call.account_id not in author.account_ids:
         raise forbidden("the user has not granted access to the account", "as_user_id")

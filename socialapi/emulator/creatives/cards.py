@@ -43,7 +43,7 @@ _LAYOUTS: Final = ("components", "slides")
 
 @serves(routes.CARDS)
 async def list_cards(call: Call) -> Answer:
-    """Returns the cards that the filters accept; those of older kinds only on request."""
+    """Returns the cards that match the filters; cards of older kinds only on request."""
     accepted = asked_for(call.query, card_id="id", card_uris="card_uri", card_types="card_type")
     with_legacy = call.query.get("include_legacy_cards", False)
 
@@ -158,7 +158,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.POLL_CARD_CREATE, rules=_rules)
 async def create_poll_card(call: Call) -> Answer:
-    """Creates a poll, which starts at once, and returns it."""
+    """Creates a poll, which starts immediately, and returns it."""
     query = call.query
     minutes = query["duration_in_minutes"]
     medium = in_library(call, query["media_key"], "media_key") if "media_key" in query else None

@@ -113,7 +113,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 @serves(routes.MEDIA_LIBRARY)
 async def list_media(call: Call) -> Answer:
-    """Returns the media of a type, or those whose texts contain every requested word."""
+    """Returns the media of a type, or media whose metadata contains every requested word."""
     media_type, terms = call.query.get("media_type"), call.query.get("q")
     words = None if terms is None else _words([terms])
 
@@ -140,7 +140,7 @@ def _new_medium(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.LIBRARY_MEDIA_ADD, rules=_new_medium)
 async def add_medium(call: Call) -> Answer:
-    """Adds an uploaded medium to the library, even one that was deleted from it before."""
+    """Adds an uploaded medium to the library, even if it was deleted from it before."""
     table, now = call.table(LIBRARY), timestamp(call.now)
     upload = uploaded(call, call.query["media_key"], "media_key")
     made = {

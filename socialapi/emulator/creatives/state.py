@@ -13,7 +13,7 @@ _PLACES: Final = {"DETAILS": "WEBSITE", "BUTTON": "APP"}
 
 
 def faces(layout: Layout) -> Iterator[tuple[str, Sequence[Component]]]:
-    """Yields the components that are seen at once, each with its place in the card."""
+    """Yields the components that are shown together, each with its path in the card."""
     if "components" in layout:
         yield "components", layout["components"]
     for number, components in enumerate(layout.get("slides", ())):

@@ -49,9 +49,7 @@ class Question:
 
 
 def browser_of(call: Call) -> str:
-    """Returns the name of the browser, empty at its first visit. Cookies of other services are
-    ignored, whatever they hold.
-    """
+    """Returns the name of the browser, empty at its first visit. Ignores cookies of other services."""
     for pair in call.received.headers.get("Cookie", "").split(";"):
         name, _, value = pair.strip().partition("=")
         if name == COOKIE and _BROWSER.fullmatch(value):

@@ -56,7 +56,7 @@ a { color: var(--accent); }
 
 
 def page(title: str, content: str, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    """Returns a whole page; `content` is HTML."""
+    """Returns a complete page; `content` is HTML."""
     text = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -67,7 +67,7 @@ def page(title: str, content: str, *, status: int = 200, headers: Mapping[str, s
 
 
 def message_page(title: str, *sentences: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    """Returns a page with a message alone."""
+    """Returns a page with only a message."""
     content = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     return page(title, content, status=status, headers=headers)
 

@@ -35,8 +35,7 @@ from socialapi.routes import oauth as routes
 from socialapi.routes.route import OAUTH, RateLimit, Route
 
 APP_ONLY_TOKENS: Final = RateLimit("app_only_tokens", 60, 60.0)
-"""A limit of the emulator's own. The documentation says that asking too often gives code 99, but
-not how often that is.
+"""A limit that the emulator chose. The documentation says that too many requests give code 99, but gives no number.
 """
 
 _BAD_PARAMETER: Final = 170
@@ -94,7 +93,7 @@ _SCOPES: Final[Mapping[str, str]] = {
 @shows_pages
 async def authorize(call: Call) -> Answer:
     """Returns the page on which the user grants scopes."""
-    return consent_page(call, _question(call, _recognised(call.received.parameters())))
+    return consent_page(call, _question(call, _recognized(call.received.parameters())))
 
 
 @serves(DECISION, caller=named_app)
@@ -102,7 +101,7 @@ async def authorize(call: Call) -> Answer:
 async def decide(call: Call) -> Answer:
     """Redirects back to the app, with a code or with the user's refusal."""
     form = submitted(call)
-    given = _recognised(form)
+    given = _recognized(form)
     question = _question(call, given)
     check_seal(call, question, form)
     user = approver(call, question, form)
@@ -120,13 +119,13 @@ async def decide(call: Call) -> Answer:
     return html.redirect(with_parameters(given["redirect_uri"], {"code": code, **_state(given)}), sign_in(call, user))
 
 
-def _recognised(parameters: Mapping[str, str]) -> dict[str, str]:
+def _recognized(parameters: Mapping[str, str]) -> dict[str, str]:
     """Returns the known parameters; others are ignored (RFC 6749, section 3.1)."""
     return {name: value for name, value in parameters.items() if name in _AUTHORIZE_PARAMETERS}
 
 
 def _question(call: Call, given: Mapping[str, str]) -> Question:
-    """Returns what to ask the user. Errors are redirected only if the address is known to belong to the app."""
+    """Returns the question for the user. Redirects errors only if the URL is known to belong to the app."""
     app = call.state.apps.get(given.get("client_id", ""))
     if app is None or not is_registered(app, given.get("redirect_uri", "")):
         sentence = "The app is unknown, or the address to go back to is not registered for it."
@@ -190,8 +189,8 @@ async def create_tokens(call: Call) -> Answer:
 
 
 def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
-    """Returns the parameters, and the app by its key and secret, or by its key alone, since PKCE
-    proves that it is the same one throughout.
+    """Returns the parameters, and the app by its key and secret, or by its key alone, because PKCE proves that it is
+    the same app throughout.
     """
     if call.received.content_type != FORM or not call.received.complete:
         raise TokenError("invalid_request", f"the body must be sent as {FORM}")

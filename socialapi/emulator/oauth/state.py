@@ -29,7 +29,7 @@ class RequestToken:
 
 @attrs.define(kw_only=True)
 class Code:
-    """An OAuth 2.0 authorization code, and what it is bound to."""
+    """An OAuth 2.0 authorization code, with the values to which it is bound."""
 
     app_key: str
     user_id: str
@@ -42,7 +42,7 @@ class Code:
 
 @attrs.frozen(kw_only=True)
 class RefreshGrant:
-    """The app, user and scopes that a refresh token stands for."""
+    """The app, user and scopes of a refresh token."""
 
     app_key: str
     user_id: str

@@ -20,9 +20,9 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def is_registered(app: App, url: str) -> bool:
-    """Returns whether the URL is one of the app's, with any query, or one on loopback, with any port.
+    """Returns whether the URL belongs to the app, with any query, or is on loopback, with any port.
 
-    A loopback listener takes a free port, which nobody can register beforehand (RFC 8252, section
+    A loopback listener uses a free port, which cannot be registered beforehand (RFC 8252, section
     7.3).
     """
     parts = _parts(url)
@@ -66,7 +66,7 @@ def signing_app(state: State, received: Received, path_parameters: Mapping[str, 
 
 
 def signing_request_token(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the app that signed with an unused request token of its own."""
+    """Returns the app that signed with its own unused request token."""
 
     def secret_of(app: App, protocol: Mapping[str, str]) -> str:
         token = state.sign_ins.request_tokens.get(protocol.get("oauth_token", ""))
@@ -84,7 +84,7 @@ def signing_request_token(state: State, received: Received, path_parameters: Map
 
 
 def signing_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the user whose access token signed the request, whatever it permits."""
+    """Returns the user whose access token signed the request, with any permissions."""
     return signing_token(state, received).caller
 
 

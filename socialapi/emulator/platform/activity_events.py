@@ -95,7 +95,7 @@ def _is_of_type(event_type: str, wanted: str, direction: str | None) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yields every text in a payload, at any depth."""
+    """Yields every string in a payload, at any depth."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

@@ -15,7 +15,7 @@ from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.state import State
 
 CHALLENGE_SECONDS: Final = 3.0
-"""The time that an answer may take, in real time; the documentation gives none."""
+"""The real time that a response may take. The documentation gives no number."""
 MAX_ANSWER_BYTES: Final = 65_536
 RECHECK_SECONDS: Final = 3_600.0
 """The interval at which webhooks are challenged again, on the emulator's clock."""
@@ -48,7 +48,7 @@ class Challenges:
                 await self._watcher
 
     def time_moved(self) -> None:
-        """Checks what has become due because the clock was advanced."""
+        """Runs the checks that are due because the clock was advanced."""
         self._moved.set()
 
     async def settle(self) -> None:

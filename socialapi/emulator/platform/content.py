@@ -20,7 +20,7 @@ _MEDIA_NAMES: Final = ("media_key", "media_id", "id")
 
 @serves(routes.ARTICLE_DRAFT)
 async def draft_article(call: Call) -> Answer:
-    """Creates a draft, which nobody else sees, and returns it."""
+    """Creates a draft, which only its author sees, and returns it."""
     body = call.body
     if not body["title"].strip():
         raise invalid("title", "must not be blank", body["title"])

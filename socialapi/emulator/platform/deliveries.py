@@ -26,7 +26,7 @@ it is being closed.
 
 
 class LocalhostResolver(aiohttp.ThreadedResolver):
-    """Resolves `localhost` and the names below it to loopback, whatever the system says, and other names as usual."""
+    """Always resolves `localhost` and the names below it to loopback, and other names as usual."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -134,7 +134,7 @@ class DeliveryCounters:
 
 
 def is_success(status: int | None) -> bool:
-    """Returns whether an answer with this status accepts the delivery."""
+    """Returns whether a response with this status accepts the delivery."""
     return status is not None and 200 <= status < 300
 
 
@@ -163,8 +163,8 @@ class Outbox:
         return True
 
     def published(self, body: bytes, now: float) -> None:
-        """Remembers an event for replays, whatever becomes of its delivery: replays are for those
-        that failed or were skipped.
+        """Remembers an event for replays, even if its delivery fails or is skipped, because replays are for such
+        events.
         """
         while self._history and self._history[0][0] < now - HISTORY_SECONDS:
             self._history.popleft()
@@ -270,7 +270,7 @@ class Deliveries:
         return found
 
     def forget(self, webhook_id: str) -> None:
-        """Drops what waits for a deleted webhook."""
+        """Drops the events that wait for a deleted webhook."""
         if (outbox := self._outboxes.pop(webhook_id, None)) is not None:
             outbox.close()
 
@@ -281,7 +281,7 @@ class Deliveries:
             self._start(outbox)
 
     def replay(self, webhooks: Sequence[Webhook], begin: float, end: float) -> int:
-        """Delivers again what was published to the webhooks in this time. Returns the number of events."""
+        """Delivers the webhooks' events of this period again. Returns the number of events."""
         found = {webhook.id: self.outbox(webhook).published_between(begin, end) for webhook in webhooks}
         for webhook in webhooks:
             if bodies := found[webhook.id]:
@@ -292,7 +292,7 @@ class Deliveries:
         app_key = outbox.webhook.app_key
         self._replays[app_key] += 1
         task = self._own(self._send_again(outbox, bodies))
-        # Not in the coroutine: one that is cancelled before its first step never gets to its end.
+        # Not in the coroutine, because a coroutine that is cancelled before its first step never runs its end.
         task.add_done_callback(lambda _: self._replays.subtract((app_key,)))
 
     def is_replaying(self, app_key: str) -> bool:
@@ -324,7 +324,7 @@ class Deliveries:
         return task
 
     async def _work(self, outbox: Outbox, body: bytes) -> None:
-        """Delivers one body, and then whatever else waits, in the same task."""
+        """Delivers one body, then all other waiting bodies, in the same task."""
         following: bytes | None = body
         while following is not None:
             try:
@@ -362,7 +362,7 @@ class Deliveries:
         outbox.counters.count(await self._post(webhook.url, body, signature))
 
     async def _post(self, url: str, body: bytes, signature: str | None) -> int | None:
-        """Returns the status of the answer, or None if there was none."""
+        """Returns the status of the response, or None if there was none."""
         target = self._outgoing.targets.get(url)
         if target is None or self._outgoing.rule.problem(target) is not None:
             return None
@@ -380,5 +380,5 @@ class Deliveries:
 
 
 def signed(body: bytes, consumer_secret: str) -> str:
-    """Returns the signature of an event, or the answer to a challenge."""
+    """Returns the signature of an event, or the response to a challenge."""
     return "sha256=" + base64.b64encode(hmac.digest(consumer_secret.encode(), body, "sha256")).decode()

@@ -31,8 +31,8 @@ class StreamLine:
 
 
 def publish_at_once(lines: Iterable[StreamLine], deliveries: Deliveries) -> None:
-    """Adds the lines to the queues at once. A stream whose queue is full ends, and a webhook whose
-    queue is full misses the event.
+    """Adds the lines to the queues immediately. A stream with a full queue ends, and a webhook with a full queue misses
+    the event.
     """
     for line in lines:
         framed = line.content + LINE_END
@@ -78,7 +78,7 @@ class Recent(Generic[T]):
         self._things: deque[tuple[float, T]] = deque(maxlen=RECENT_THINGS)
 
     def add(self, now: float, thing: T) -> None:
-        """Adds an item that was published, and drops those that are too old."""
+        """Adds a published item, and drops items that are too old."""
         while self._things and self._things[0][0] < now - RECENT_SECONDS:
             self._things.popleft()
         self._things.append((now, thing))
@@ -159,7 +159,7 @@ class StreamHub:
         backfill: Iterator[bytes] | None = None,
         script: Script | None = None,
     ) -> LiveStream:
-        """Adds a stream, which must be served at once, and returns it."""
+        """Adds a stream, which the caller must serve immediately, and returns it."""
         connection = StreamConnection(
             id=str(uuid.uuid4()), app_key=app_key, endpoint_id=endpoint_id, connected_at=self._clock.now()
         )
@@ -200,7 +200,7 @@ class StreamHub:
             stream.end(disconnect_type, Ending(disconnect_type, self.problem_line(disconnect_type), flush=True))
 
     def end_all(self, disconnect_type: str, *, abruptly: bool = False, patience: float | None = None) -> int:
-        """Ends every live stream, with a problem or in the middle of the answer. Returns how many there were."""
+        """Ends every live stream, with a problem or in the middle of the response. Returns their number."""
         streams = self.streams
         line = None if abruptly else self.problem_line(disconnect_type)
         for stream in streams:
@@ -230,7 +230,7 @@ class StreamHub:
     # Time --------------------------------------------------------------------------------------------------------
 
     def time_moved(self) -> None:
-        """Puts what has become due into the queues, because the clock was advanced."""
+        """Adds the lines to the queues that are due because the clock was advanced."""
         for stream in self.streams:
             stream.tick()
         self._moved.set()

@@ -16,7 +16,7 @@ Fields = Mapping[str, Any]
 
 
 def may_read(author: User, reader: User | None) -> bool:
-    """Returns whether the reader may read the author's posts: protected ones are for their author alone."""
+    """Returns whether the reader may read the author's posts. Only the author may read protected posts."""
     return not author.profile.get("protected") or author is reader
 
 

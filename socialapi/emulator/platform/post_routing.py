@@ -16,7 +16,7 @@ from socialapi.emulator.state import State
 
 Fields = Mapping[str, Any]
 Matches = Mapping[str, MatchingRules]
-"""The rules that a post matches, by app, in the form of answers."""
+"""The rules that a post matches, by app, in the form of responses."""
 
 
 @attrs.frozen

@@ -95,7 +95,7 @@ def posts_answer(
     errors: Iterable[Mapping[str, Any]] = (),
     meta: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """Returns an answer with the posts and the objects that they refer to."""
+    """Returns a response with the posts and their related objects."""
     expanded = Includes(call.state, call.service.problem_base_url, selected, caller=call.caller)
     fields = [post.fields for post in posts]
     for each in fields:

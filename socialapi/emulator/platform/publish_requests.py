@@ -89,8 +89,8 @@ class Draft:
 
 
 def read_drafts(body: Any, now: datetime.datetime) -> list[Draft]:
-    """Returns the events and posts of a request: one, or those in `events`. Raises InvalidInput
-    before any of them is published.
+    """Returns the events and posts of a request: one, or the list in `events`. Raises InvalidInput before it publishes
+    any of them.
     """
     things = body
     if isinstance(body, Mapping):

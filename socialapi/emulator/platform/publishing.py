@@ -38,7 +38,7 @@ class Publishing:
         self._events = EventRouter(streams, deliveries)
 
     def reset(self) -> None:
-        """Forgets what was published."""
+        """Forgets published posts."""
         self._posts.reset()
         self._events.reset()
 
@@ -51,9 +51,7 @@ class Publishing:
         return self._events.missed(state, app_key, seconds)
 
     def post_created(self, state: State, post: PostRecord) -> None:
-        """Publishes the post to everybody who subscribed to it, but not one by a protected author,
-        and not one that is only shown as an ad.
-        """
+        """Publishes the post to all subscribers, unless its author is protected or it is shown only as an ad."""
         if state is self._state_now() and not post.nullcast:
             publish_at_once(self._of_post(state, post), self._deliveries)
 
@@ -122,14 +120,14 @@ def _activity_event(state: State, draft: Fields) -> ActivityEvent:
 
 
 def _store_post(state: State, author: User, draft: Fields) -> PostRecord:
-    """Stores a post with the given fields and those that every post has."""
+    """Stores a post with the given fields and the fields of every post."""
     now = state.clock.now()
     platform = state.platform
     post_id = draft.get("id") or str(platform.new_id(now))
     platform.last_id = max(platform.last_id, int(post_id))
     made = post_fields(state, author, post_id, draft["text"], now)
     fields = made | dict(draft)
-    for name in ("edit_controls", "public_metrics"):  # the service counts in them, whatever is given
+    for name in ("edit_controls", "public_metrics"):  # the service itself counts here
         fields[name] = made[name] | {each: value for each, value in fields[name].items() if value is not None}
     fields["author_id"] = author.id
     fields["id"] = post_id

@@ -15,7 +15,7 @@ def pieces_of(rule: str) -> list[str]:
 
 
 def fault_of(rule: str) -> str | None:
-    """Returns what is wrong with the rule, or None."""
+    """Returns the error in the rule, or None."""
     pieces = pieces_of(rule)
     if not pieces:
         return "the rule is empty"
@@ -34,7 +34,7 @@ def fault_of(rule: str) -> str | None:
 
 
 def _between(before: str, piece: str) -> str | None:
-    """Returns what is wrong with two neighbours. The whole rule is in parentheses."""
+    """Returns the error in two neighboring parts. The complete rule is in parentheses."""
     if before == "(" and piece == ")":
         return "parentheses are empty"
     if piece == "OR" and before in ("(", "OR"):
@@ -87,7 +87,7 @@ class PostFacts:
 
     @functools.cached_property
     def text(self) -> str:
-        """The text in lower case."""
+        """The post's text in lower case."""
         return str(self._fields.get("text", "")).casefold()
 
     @functools.cached_property
@@ -112,7 +112,7 @@ class PostFacts:
 
     @functools.cached_property
     def links(self) -> str:
-        """All addresses in the text, in every known form."""
+        """All URLs in the text, in every known form."""
         forms = ("url", "expanded_url", "unwound_url", "display_url")
         return "\n".join(
             str(each[form]) for each in self._entities("urls") for form in forms if form in each
@@ -226,7 +226,7 @@ class _Compiler:
                 self._program.append(_condition(word))
 
     def finish(self) -> list[_Step]:
-        """Returns the whole program."""
+        """Returns the complete program."""
         return [*self._program, *reversed(self._pending)]
 
     def _push(self, operator: str) -> None:

@@ -79,12 +79,12 @@ def webhook_selection(query: Mapping[str, Any]) -> Collection[str]:
 
 
 def pick_fields(fields: Fields, names: Collection[str]) -> dict[str, Any]:
-    """Returns the object with the selected fields alone."""
+    """Returns the object with only the selected fields."""
     return {name: value for name, value in fields.items() if name in names}
 
 
 def _split(given: Any) -> tuple[str, ...]:
-    """Returns the items of a parameter, which is a text if the route does not declare it."""
+    """Returns the items of a parameter, which is a string if the route does not declare it."""
     return split(given) if isinstance(given, str) else tuple(given)
 
 

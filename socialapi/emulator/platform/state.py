@@ -88,8 +88,8 @@ class PostStore:
         return self._generated.record(post_id) if found is None and self._generated is not None else found
 
     def time_of(self, number: int) -> float:
-        """Returns the time that a post shows, in epoch seconds. Those that are generated have it in
-        their ids; the control plane may have given any text.
+        """Returns the time that a post shows, in epoch seconds. Generated posts have it in their ids; the control plane
+        may have set any string.
         """
         post = self._posts.get(str(number))
         if post is None:
@@ -101,7 +101,7 @@ class PostStore:
         return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
     def known(self, ids: Iterable[int | str]) -> list[PostRecord]:
-        """Returns those of the posts that exist."""
+        """Returns the posts that exist."""
         return [found for post_id in ids if (found := self.get(str(post_id))) is not None]
 
     def timeline(self, author_id: str) -> Sequence[int]:
@@ -278,7 +278,7 @@ class Platform:
         self.subscriptions = {each.id: each for each in self.subscriptions.values() if each.webhook_id != webhook_id}
 
     def remember_connection(self, connection: StreamConnection) -> None:
-        """Adds a connection. If too many are remembered, the oldest of those that ended is dropped."""
+        """Adds a connection. If there are too many, drops the oldest ended one."""
         self.connections.append(connection)
         if len(self.connections) > PAST_CONNECTIONS:
             past = (key for key, each in enumerate(self.connections) if each.disconnected_at is not None)

@@ -77,7 +77,7 @@ _PLAYS: Final[Mapping[str, Callable[[Fault, StreamHub, LiveStream], Awaitable[No
     "stream_garbage": _garbage,
     "stream_drip": _drip,
     "stream_disconnect": _disconnect,
-    # Faults of any answer, as far as they make sense for a stream, which has no end.
+    # Faults of any response that make sense for an endless stream.
     "reset_after": _drop,
     "truncate": _drop,
     "slow": _drip,

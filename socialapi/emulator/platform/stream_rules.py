@@ -66,7 +66,7 @@ async def list_powerstream_rules(call: Call) -> Answer:
 
 @attrs.define
 class _Adding:
-    """The rules including those accepted so far, and the problems of the others."""
+    """The rules, including rules accepted so far, and the problems of rejected rules."""
 
     call: Call
     rules: dict[int, Rule]

@@ -45,7 +45,9 @@ SLOW_READER_SECONDS: Final = 60.0
 QUEUE_LINES: Final = 10_000
 """The number of lines that may wait for a client; a stream whose queue is full is ended."""
 ROOM_LINES: Final = 8_000
-"""The number of lines from which on publishers wait if they can; the rest of the queue is for those that cannot."""
+"""The number of lines at which publishers that can wait do so. The rest of the queue is for publishers that cannot
+wait.
+"""
 QUEUE_BYTES: Final = 64_000_000
 
 CLIENT_DISCONNECTED: Final = "ClientDisconnected"
@@ -149,7 +151,7 @@ class LiveStream:
     # Time --------------------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Does what is due: sends a keep-alive, or ends the stream of a client that reads nothing."""
+        """Sends a keep-alive if it is due, or ends the stream of a client that reads nothing."""
         if self._blocked_since is not None:
             if self._slow_in(self._blocked_since) <= 0:
                 self._end_slow()
@@ -257,14 +259,14 @@ class LiveStream:
             if not (self.ending.abruptly or self.silent):
                 await self._finish(self.ending)
             elif self._request is not None and self._request.transport is not None:
-                # In the middle of the answer, after what was written has been sent.
+                # In the middle of the response, after all written data is sent.
                 self._request.transport.close()
                 await self._gone.wait()
         except _CLIENT_LEFT:
             self._left()
 
     def _take(self, most: int) -> list[bytes]:
-        """Returns some of the waiting lines; those published before the stream began come first."""
+        """Returns some of the waiting lines. Lines from before the start of the stream come first."""
         taken = list(islice(self._backfill, min(most, 100)))
         if taken:
             return taken
@@ -279,7 +281,7 @@ class LiveStream:
         return taken
 
     async def write(self, content: bytes) -> None:
-        """Writes bytes to the connection, and waits until it takes more."""
+        """Writes bytes to the connection, and waits until it accepts more."""
         assert self._response is not None
         assert self._request is not None
         self._blocked_since = self._now(), asyncio.get_running_loop().time()
@@ -295,7 +297,7 @@ class LiveStream:
                 await self.pauses.pause(self.drip_seconds * size / len(line))
 
     async def _finish(self, ending: Ending) -> None:
-        """Writes the last line and the end of the answer. Returns when the connection has taken all of it."""
+        """Writes the last line and the end of the response. Returns when the connection has accepted everything."""
         assert self._response is not None
         assert self._request is not None
         writer, transport = self._request.writer, self._request.transport

@@ -29,13 +29,13 @@ from socialapi.routes import platform as routes
 
 
 def rejected(reason: WebhookFailure, message: str) -> Refusal:
-    """Returns a refusal: the reason is the title, and begins the detail."""
+    """Returns a rejection. The reason is the title, and the detail begins with it."""
     return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", extra={"title": reason})
 
 
 def _bad_url(refusal: InvalidRequest) -> Refusal:
-    """Returns the refusal of a webhook's URL. One that breaks the rule of its field has a reason of
-    its own; a missing one has not.
+    """Returns the rejection of a webhook's URL. A URL that breaks the rule of its field has a separate reason; a
+    missing URL does not.
     """
     broken = [rule for rule in refusal.broken if rule.path == "url" and rule.code != "MISSING_PARAMETER"]
     return rejected("UrlValidationFailed", f"the url {broken[0].reason}") if broken else refusal
@@ -76,7 +76,7 @@ async def create_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOKS)
 async def list_webhooks(call: Call) -> Answer:
-    """Returns the app's webhooks, valid or not, with all of their fields or those that are named."""
+    """Returns the app's webhooks, valid or not, with all or the named fields."""
     own, names = _own(call), webhook_selection(call.query)
     shown = [pick_fields(_shown(webhook), names) for webhook in own]
     return answer({"data": shown, "meta": {"result_count": len(own)}})
@@ -107,7 +107,7 @@ async def delete_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOK_REPLAY)
 async def replay_events(call: Call) -> Answer:
-    """Delivers again what was published to the app's webhooks, or to the named one, in the given time.
+    """Delivers the events of a period again, to all webhooks of the app or to the named one.
 
     One replay of an app runs at a time. No parameter is documented, so none is required, and others
     are ignored.

@@ -25,7 +25,7 @@ _KINDS: Final = (
 def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
     """Fills a new state. Returns the first user's access token, and the ids that exist, by kind.
 
-    Account-scoped ids are those of the first account. An `empty` state has one app, one user and
+    Account-scoped ids belong to the first account. An `empty` state has one app, one user and
     one account with nothing in it, so that every audience and list is unknown.
     """
     accounts = list(records("accounts", "accounts"))[: 1 if empty else None]

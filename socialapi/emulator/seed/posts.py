@@ -1,4 +1,4 @@
-"""Fills the platform API with the seed data: posts, what they refer to, news, rules, connections."""
+"""Fills the platform API with the seed data: posts and their references, news, rules, connections."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ def _plant_posts(state: State) -> dict[str, PostRecord]:
 
 
 def _refer(fields: Record, kind: str, target: str, planted: dict[str, PostRecord]) -> None:
-    """Adds a reference. The target is the name of a post, or the id of one that no longer exists."""
+    """Adds a reference. The target is the name of a post, or the id of a deleted post."""
     post = planted.get(target)
     fields["referenced_tweets"] = [{"type": kind, "id": post.id if post else target}]
     if kind == "replied_to" and post is not None:

@@ -75,7 +75,7 @@ def _business_categories() -> Iterator[Record]:
 
 
 def _many_line_items(account_id: str) -> list[str]:
-    """Returns the ids of the line items that one entry stands for."""
+    """Returns the ids of the line items that one entry describes."""
     return [each for each in live_ids("line_items", "line_items", account_id) if each.startswith("8z")]
 
 
@@ -146,7 +146,7 @@ def _media_keys() -> dict[str, tuple[str, ...]]:
 
 
 def _library() -> Iterator[Record]:
-    """Yields the library of the first account. Videos have a title, and some a poster of their own."""
+    """Yields the library of the first account. Videos have a title, and some have a custom poster."""
     file, keys = contents("media"), _media_keys()
     for n, upload in enumerate(records("media", "library")):
         is_video = upload["media_type"] == "VIDEO"
@@ -165,7 +165,7 @@ def _library() -> Iterator[Record]:
 
 
 def _cards() -> Iterator[Record]:
-    """Yields cards, one type after the other, then deleted ones, then those of older kinds."""
+    """Yields cards, one type after the other, then deleted cards, then cards of older kinds."""
     for n, card in enumerate(records("cards", "cards")):
         yield {**card, **_layout(card["card_type"], n), "is_legacy": False}
     yield from records("cards", "legacy_cards")
@@ -191,7 +191,7 @@ def _medium(key: str) -> dict[str, Any]:
 
 
 def _poll_cards() -> Iterator[Record]:
-    """Yields four polls: two have only a text, one has an image and one a video; the last one is deleted."""
+    """Yields four polls: two with only text, one with an image and one with a video. The last one is deleted."""
     media = {medium["id"]: medium for medium in _library()}
     for card in records("cards", "poll_cards", **_media_keys()):
         key = card.pop("media_key")

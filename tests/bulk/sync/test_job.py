@@ -248,7 +248,7 @@ async def test_an_input_without_rows_is_never_a_list_of_nobody(
     assert (await audience.sync(people("ada"), snapshot=path)).unchanged == 1
 
 
-async def test_with_another_version_of_the_normaliser_only_what_it_changed_is_sent(
+async def test_with_another_version_of_the_normalizer_only_what_it_changed_is_sent(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once the address was hashed with what stood around it."""
@@ -260,14 +260,14 @@ async def test_with_another_version_of_the_normaliser_only_what_it_changed_is_se
         await audience.sync([{"email": each} for each in (*people, wrong)], snapshot=path)
     now = [{"email": each} for each in (*people, "<z@b.example>")]
     with pytest.raises(
-        BulkError, match=r"made by version 1 of the normaliser, and this is version 4: a value whose digest"
+        BulkError, match=r"made by version 1 of the normalizer, and this is version 4: a value whose digest"
     ):
         await audience.sync(now, snapshot=path, max_removal_share=0.01)
     report = await audience.sync(now, snapshot=path)
     assert (report.unchanged, report.additions.accepted, report.removals.accepted, report.warnings) == (20, 1, 1, 1)
     with pytest.raises(BulkError) as stopped:
         await audience.sync(now[:-2], snapshot=path, max_removal_share=0.01)
-    assert "normaliser" not in str(stopped.value)
+    assert "normalizer" not in str(stopped.value)
 
 
 async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_left(

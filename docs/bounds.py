@@ -249,10 +249,16 @@ QUEUES: Final = (
     ),
     Bound("remembered ids of a stream", *fixed(REMEMBERED_IDS), "the oldest is forgotten"),
     Bound("connections of a client", *config("max_connections"), "the next request waits for one"),
-    Bound("rows in flight, for all jobs of a client", *config("max_rows_in_flight"), "the next batch waits"),
+    Bound(
+        "rows in flight, for all jobs of a client",
+        fixed(budget.MAX_ROWS)[0],
+        "`Config.max_rows_in_flight`",
+        "the next batch waits",
+    ),
     Bound(
         "request bytes in flight, for all jobs of a client",
-        *config("max_bytes_in_flight", size),
+        fixed(budget.MAX_BYTES, size)[0],
+        "`Config.max_bytes_in_flight`",
         "the next batch waits; a larger batch is sent alone",
     ),
     Bound(

@@ -5,7 +5,8 @@ sent, and products that have vanished from the feed are deleted.
 
 The feed is RSS, Atom, CSV, TSV, JSON or Parquet. It is checked before anything is sent, so a broken
 feed changes nothing. The first run writes the digest file, by which later runs know what has
-changed. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
+changed. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator,
+with your feed in feed.xml:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env

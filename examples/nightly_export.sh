@@ -7,11 +7,11 @@
 # Each file gets its name once it is complete. The script prints nothing when there is nothing for anyone to do.
 # Its exit status is that of the command that failed: after 3 and 130 run it again, after 2 fix something first.
 # Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator, with the export in
-# crm-2026-05-01.csv:
+# crm-2025-01-01.csv:
 #
 #     socialapi emulator --detach --env-file emulator.env
 #     . ./emulator.env
-#     sh examples/nightly_export.sh 2026-05-01 18ce54d4x5t 1nmth 2244994945
+#     sh examples/nightly_export.sh 2025-01-01 18ce54d4x5t 1nmth 2244994945
 #
 # What to change:
 #

@@ -18,8 +18,6 @@ from socialapi.internal.private_files import read_small
 HOSTS: Final = ("base_url", "ads_url", "ads_sandbox_url")
 ADS_VERSIONS: Final = ("12", "5")
 """The documented versions of the advertising API."""
-MAX_BYTES_IN_FLIGHT: Final = 12_000_000
-MAX_ROWS_IN_FLIGHT: Final = 130_000
 
 
 def is_loopback(host: str) -> bool:
@@ -240,14 +238,14 @@ class Config:
     """The longest single wait of a bulk job for a rate limit: 16 minutes by default."""
     max_concurrency: int = attrs.field(default=32, validator=_positive)
     """The most requests that a bulk job has in flight if it chooses the concurrency."""
-    max_bytes_in_flight: int = attrs.field(default=MAX_BYTES_IN_FLIGHT, validator=_positive)
-    """The most request bytes that the bulk jobs of a client have in flight together. A larger batch
-    is sent when nothing else is in flight. With this default and that of `max_rows_in_flight`,
-    packed jobs have 64 MB and 500,000 rows of their own.
+    max_bytes_in_flight: int | None = attrs.field(default=None, validator=_positive)
+    """The most request bytes that the bulk jobs of a client have in flight together; None for 12 MB. A
+    larger batch is sent when nothing else is in flight. While this and `max_rows_in_flight` are None,
+    packed jobs have 64 MB and 500,000 rows of their own; if one of them is set, they keep to both.
     """
-    max_rows_in_flight: int = attrs.field(default=MAX_ROWS_IN_FLIGHT, validator=_positive)
-    """The most rows that the bulk jobs of a client have in flight together. What a row takes beside
-    its bytes in the request is about as much again, or more.
+    max_rows_in_flight: int | None = attrs.field(default=None, validator=_positive)
+    """The most rows that the bulk jobs of a client have in flight together; None for 130,000. What a
+    row takes beside its bytes in the request is about as much again, or more.
     """
 
     max_connections: int = attrs.field(default=100, validator=_positive)

@@ -51,7 +51,7 @@ FILES: Final = {
     "rejects": "the rejects file",
     "layout": "the layout",
 }
-"""The options that name a job's files, with their nouns for messages. If two name one file, the first is invalid."""
+"""The options that name a job's files, with their nouns for messages."""
 
 
 @attrs.frozen(kw_only=True)
@@ -114,25 +114,30 @@ class JobOptions(FrozenRecord):
         return given if isinstance(given, str | os.PathLike) else None
 
     @property
-    def databases(self) -> Sequence[str | os.PathLike[str]]:
-        """The SQLite files that the job writes."""
-        return [] if self.journal_path is None else [self.journal_path]
+    def databases(self) -> Mapping[str, str | os.PathLike[str]]:
+        """The SQLite files that the job writes, by the option that each is given with."""
+        return {} if self.journal_path is None else {"journal": self.journal_path}
 
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
         """The files that the job writes, and its layout file. A file at the path of the rejects
         file or outcomes file that no job has written, such as an export, is not among them.
         """
-        found = [os.fsdecode(path) + ending for path in self.databases for ending in ("", "-wal", "-shm", SUFFIX)]
+        found = [
+            os.fsdecode(path) + ending for path in self.databases.values() for ending in ("", "-wal", "-shm", SUFFIX)
+        ]
         found += [] if self.rejects is None else RejectsFile.own_files(self.rejects)
         found += [os.fsdecode(self.layout.path)] if isinstance(self.layout, FileLayout) else []
         return found + ([] if self.outcomes is None else list(OutcomesFile.own_files(self.outcomes)))
 
     @property
     def files(self) -> Mapping[str, str | os.PathLike[str]]:
-        """The paths of the files of the job, by the option that each is given with."""
-        given = attrs.asdict(self, recurse=False) | {"journal": self.journal_path}
-        return {name: given[name] for name in FILES if isinstance(given.get(name), str | os.PathLike)}
+        """The paths of the job's files, by option. If two options name one file, the first is invalid."""
+        further = {"outcomes": self.outcomes, "rejects": self.rejects, "layout": self.layout}
+        return {
+            **self.databases,
+            **{name: path for name, path in further.items() if isinstance(path, str | os.PathLike)},
+        }
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""

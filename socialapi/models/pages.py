@@ -1,5 +1,6 @@
 """Pages of collections."""
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, overload
 
@@ -18,11 +19,17 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 
-def no_includes() -> "Includes":
-    """Returns an object without related objects."""
+@functools.cache
+def includes_class() -> "type[Includes]":
+    """Returns the class of related objects. It is loaded with the first page, and asked for with every other."""
     from socialapi.models.includes import Includes
 
-    return Includes()
+    return Includes
+
+
+def no_includes() -> "Includes":
+    """Returns an object without related objects."""
+    return includes_class()()
 
 
 class Origin(Protocol):

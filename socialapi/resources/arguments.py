@@ -197,7 +197,7 @@ class _OptionsText(str):
 
 
 def _defaults_of(declared: Any) -> Mapping[str, Any]:
-    found = dict[str, Any]()
+    found: dict[str, Any] = {"progress": False}  # jobs take `on_progress` instead
     for path in _DEFAULTS.get(declared.__name__, ()):
         module, _, name = path.partition(":")
         parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters.values()

@@ -8,6 +8,9 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+MAX_ROWS: Final = 130_000
+MAX_BYTES: Final = 12_000_000
+"""What all jobs have in flight together, unless `Config` says otherwise."""
 PACKED_ROWS: Final = 500_000
 PACKED_BYTES: Final = 64_000_000
 """The bytes and rows in flight of all packed jobs. The quota allows 25 of their requests a second, with 5 MB and 30,674

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import attrs
 import yarl
 
-from socialapi.config import MAX_BYTES_IN_FLIGHT, MAX_ROWS_IN_FLIGHT, Config
+from socialapi.config import Config
 from socialapi.credentials import Credentials
 from socialapi.errors import (
     ApiError,
@@ -34,7 +34,7 @@ from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import Authenticator, OAuth1Authenticator, TokenRequester, refuses_token
 from socialapi.session.authenticators import Authenticators
-from socialapi.session.budget import PACKED_BYTES, PACKED_ROWS, ConnectionPlaces, InFlightBudget
+from socialapi.session.budget import MAX_BYTES, MAX_ROWS, PACKED_BYTES, PACKED_ROWS, ConnectionPlaces, InFlightBudget
 from socialapi.session.call import Call, ReplyInfo
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
@@ -74,7 +74,8 @@ class RetryBudget:
 
     def earn(self) -> None:
         """Adds a retry after a success."""
-        self._left = min(self._size, self._left + 1)
+        if self._left < self._size:
+            self._left += 1
 
     def spend(self) -> bool:
         """Takes one retry. Returns False if none is left."""
@@ -135,9 +136,10 @@ class Session:
         self.telemetry = telemetry
         self._on_reply = on_reply
         self._on_reply_failed = False
-        self.budget: InFlightBudget = InFlightBudget(config.max_rows_in_flight, config.max_bytes_in_flight)
-        are_given = (config.max_rows_in_flight, config.max_bytes_in_flight) != (MAX_ROWS_IN_FLIGHT, MAX_BYTES_IN_FLIGHT)
-        self.packed_budget: InFlightBudget = self.budget if are_given else InFlightBudget(PACKED_ROWS, PACKED_BYTES)
+        rows, size_bytes = config.max_rows_in_flight, config.max_bytes_in_flight
+        self.budget: InFlightBudget = InFlightBudget(rows or MAX_ROWS, size_bytes or MAX_BYTES)
+        is_default = rows is None and size_bytes is None
+        self.packed_budget: InFlightBudget = InFlightBudget(PACKED_ROWS, PACKED_BYTES) if is_default else self.budget
         self.authenticators: Authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
         )
@@ -375,10 +377,10 @@ class Session:
         finally:
             # Even when cancelled or without a token: the slot must not leak.
             if has_place and places is not None:
-                if not isinstance(outcome, Reply | TransportError | None):
-                    outcome.on_close = places.give_back
-                else:
+                if outcome is None or isinstance(outcome, (Reply, TransportError)):  # a union would be made anew
                     places.give_back()
+                else:
+                    outcome.on_close = places.give_back
             self._settle(slot, outcome, sent=started is not None)
         may_have_failed = isinstance(outcome, TransportError) or not outcome.ok or call.accept is not None
         call.failure = self._failure(call, outcome) if may_have_failed else None

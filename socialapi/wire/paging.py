@@ -13,7 +13,7 @@ import attrs
 from annotated_types import Ge, Le, MaxLen
 
 from socialapi.errors import DecodeError, InvalidInput
-from socialapi.models.pages import Page, no_includes
+from socialapi.models.pages import Page, includes_class
 from socialapi.models.undecoded import Undecoded
 from socialapi.models.validation import broken_rules, invalid
 from socialapi.problems import BrokenRule
@@ -53,7 +53,7 @@ def read_page(result: Any, body: Any) -> Page[Any]:
     if items.__class__ is not list:
         items = _items(items, kind)
     data, undecoded = structure_each(items, kind, "data")
-    includes, odd = (no_includes(), ()) if included is None else _included(included)
+    includes, odd = (includes_class()(), ()) if included is None else _included(included)
     return Page(
         data=data,
         includes=includes,
@@ -134,12 +134,11 @@ def _items(data: Any, kind: Any) -> list[Any]:
 
 def _included(given: Any) -> tuple[Any, tuple[Undecoded, ...]]:
     """Returns the included objects, and those that cannot be decoded."""
-    from socialapi.models.includes import Includes
-
+    kind = includes_class()
     try:
-        found = structure(given, Includes) or Includes()
+        found = structure(given, kind) or kind()
     except DecodeError as problem:
-        return Includes(), (Undecoded(given, "includes", problem.reason),)
+        return kind(), (Undecoded(given, "includes", problem.reason),)
     return found, tuple(attrs.evolve(each, path=join_path("includes", each.path)) for each in found.undecoded)
 
 

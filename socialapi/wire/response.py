@@ -171,6 +171,8 @@ def _read_success(route: Route[R], reply: Reply) -> R:
         return _read_tokens(route.result, reply)
     body = decode(reply.content)
     if route.is_paged:
+        if body.__class__ is dict and body.get("data").__class__ is list and _ERRORS.isdisjoint(body):
+            return cast("R", read_page(route.result, body))  # as nearly always
         if _is_refusal(_refusal(body), names=frozenset()):
             raise read_error(reply)
         page: Any = read_page(route.result, body)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import attrs
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.session.budget import InFlightBudget, Room
+from tests.support.clients import client_of
 from tests.support.clock import VirtualClock
 
 MAX_ROWS: Final = 100
@@ -220,3 +221,15 @@ def test_an_event_loop_that_ended_amid_its_work_keeps_no_room() -> None:
     budget = InFlightBudget(MAX_ROWS, MAX_BYTES)
     asyncio.run(taken(budget, "abandoned", 100))
     asyncio.run(taken(budget, "next", 100))
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_shared"),
+    [({}, False), ({"max_bytes_in_flight": 12_000_000}, True), ({"max_rows_in_flight": 130_000}, True)],
+)
+async def test_packed_jobs_have_room_of_their_own_unless_a_setting_is_given_be_it_the_default(
+    settings: dict[str, Any], *, is_shared: bool
+) -> None:
+    async with client_of("http://127.0.0.1:1", **settings) as client:
+        session = client._session
+    assert (session.packed_budget is session.budget) == is_shared

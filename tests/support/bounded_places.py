@@ -122,6 +122,7 @@ retries for each host, beyond one for each success
     session/session.py Session.__init__ defaultdict
 request plans, routes and URLs
     _speedups/__init__.py log_if_disabled cache
+    models/pages.py includes_class cache
     emulator/handlers.py endpoint_table cache
     emulator/handlers.py endpoints cache
     routes/undeclared.py _limited cache
@@ -305,6 +306,7 @@ cached values
     models/spelling.py near_name lru_cache
     models/validation.py parse_timestamp lru_cache
     session/transport.py _timeout lru_cache
+    session/transport.py _url_of lru_cache
     wire/rate_limit_headers.py _http_date lru_cache
 information computed once for each class
     bulk/products/cells.py _tests cache

@@ -32,7 +32,14 @@ from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.records import FrozenRecord
-from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
+from socialapi.models.audiences import (
+    MAX_BATCH_BYTES,
+    MAX_OPERATIONS,
+    IdentifierKind,
+    OperationType,
+    UploadCounts,
+    months_later,
+)
 from socialapi.models.validation import Faults, format_timestamp, invalid
 from socialapi.reports import RowIssue, UploadReport
 from socialapi.routes.route import Target
@@ -368,7 +375,7 @@ def batch_sender(
     packer = Packer(
         options.packing,
         max_operations=config.max_operations or MAX_OPERATIONS,
-        max_bytes=config.max_batch_bytes or target.route.max_body_bytes or config.max_bytes_in_flight,
+        max_bytes=config.max_batch_bytes or target.route.max_body_bytes or MAX_BATCH_BYTES,
     )
     return BatchSender(session, target, bulk_options(config, call), packer, counters, on_accept=on_accept)
 

@@ -99,6 +99,9 @@ class BatchSender:
     on_accept: OnAccept | None = None
     recorder: Recorder | None = None
 
+    def __repr__(self) -> str:
+        return f"<BatchSender to {self.target.route.shown}>"
+
     async def settle(self, batch: Batch) -> None:
         """Sends the batch until every row has its outcome, or raises the error that stops the job."""
         if batch.earlier is not None:

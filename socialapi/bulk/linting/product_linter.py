@@ -220,7 +220,7 @@ def _of_field(kind: KindLint, rows: int) -> Iterator[Finding]:
     for reason, count in kind.reasons.items():
         yield Finding(f"{kind.kind}: {count:,} of {rows:,} rows: {reason}", _risk(count / rows), is_error=True)
     if kind.cleaned:
-        text = f"{kind.kind}: {kind.cleaned:,} of {kind.present:,} values: are converted to the service's format"
+        text = f"{kind.kind}: {kind.cleaned:,} of {kind.present:,} values: converted to the service's format"
         yield Finding(text, "low")
 
 

@@ -39,6 +39,9 @@ class ProductBatcher:
         self._held_groups: Counter[str] = Counter()
         self._freed = asyncio.Event()
 
+    def __repr__(self) -> str:
+        return f"<ProductBatcher: {len(self._open.rows)} products in the open batch, {len(self._held)} held back>"
+
     async def add(self, rows: Iterable[ProductRow]) -> None:
         """Puts the products into batches, or holds them back until the products that they depend on are settled."""
         for row in rows:

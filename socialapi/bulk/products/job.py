@@ -99,9 +99,9 @@ class UpsertOptions(JobOptions):
     max_vanished_share: float = 0.1
 
     @property
-    def databases(self) -> Sequence[str | os.PathLike[str]]:
+    def databases(self) -> Mapping[str, str | os.PathLike[str]]:
         """The databases of the job, including the digest file."""
-        return [*super().databases, *([] if self.digests is None else [self.digests])]
+        return {**super().databases, **({} if self.digests is None else {"digests": self.digests})}
 
     @property
     def why_not_empty(self) -> str | None:

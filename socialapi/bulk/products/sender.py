@@ -39,6 +39,9 @@ class ProductSender:
     journal: LoadJournal | None = None
     observe: Observer | None = None
 
+    def __repr__(self) -> str:
+        return f"<ProductSender to {self.target.route.shown}>"
+
     async def settle(self, batch: ProductBatch) -> None:
         """Sends the batch until every product has its outcome. Raises the error that stops the job; products without an
         outcome then stay pending.

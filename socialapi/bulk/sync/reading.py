@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -46,9 +46,9 @@ class SyncOptions(UploadOptions):
     max_removal_share: float = DEFAULT_REMOVAL_SHARE
 
     @property
-    def databases(self) -> Sequence[str | os.PathLike[str]]:
+    def databases(self) -> Mapping[str, str | os.PathLike[str]]:
         """The file of the snapshot."""
-        return [self.snapshot]
+        return {"snapshot": self.snapshot}
 
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:

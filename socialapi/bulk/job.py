@@ -591,7 +591,7 @@ class JobRun(Generic[C, B, P]):
                 except FILE_ERRORS as problem:
                     self.dispatcher.stop(problem)
                 self._check_counts()
-                await yield_if_due()  # reading a plain iterable never waits, so other tasks would not run
+                await yield_to_others()  # reading a plain iterable never waits, so other tasks would not run
         finally:
             try:
                 await self._reader.aclose()

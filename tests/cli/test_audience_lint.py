@@ -57,7 +57,7 @@ def test_a_clean_input_ends_with_0_and_needs_neither_account_nor_credentials(
                 "have",
                 "a",
             ),
-            *("usable", "identifier;", "whom", "the", "service", "knows", "is", "not", "asked)"),
+            *["usable", "identifier;", "the", "service", "was", "not", "asked", "which", "of", "them", "it", "knows)"],
         ],
     ]
     assert not err

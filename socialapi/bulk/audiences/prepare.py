@@ -418,7 +418,7 @@ def _row_blocks(
 
 def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
     fields, reasons = zip(*problems, strict=True)
-    return RowIssue(number, ", ".join(map(shown_name, fields)), "; ".join(reasons))
+    return RowIssue(number, ", ".join(map(shown_name, filter(None, fields))), "; ".join(reasons))
 
 
 def _normalized(normalize: Normalizer, text: str) -> Normalized:

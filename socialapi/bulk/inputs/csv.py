@@ -147,11 +147,8 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if dialect != head.dialect:
         rows = dialect.parse_all(first_lines)
     facts = selection.files.current
-    facts.delimiter, facts.escapes, facts.header_line = (
-        dialect.delimiter,
-        dialect.escapes,
-        line if form.header else None,
-    )
+    facts.delimiter, facts.escapes = dialect.delimiter, dialect.escapes
+    facts.header_line = line if form.header else None
     table = _Table(first_lines, source, dialect, line)
     names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, rows)))]
     if len(names) > MAX_COLUMNS:

@@ -1,7 +1,6 @@
 """Reading CSV as exports write it."""
 
 import csv
-import gzip
 import io
 import itertools
 from pathlib import Path
@@ -278,8 +277,3 @@ async def test_the_text_is_the_same_however_it_arrives(text: str) -> None:
         return values(rows), [row.problem for row in rows], None
 
     assert await outcome(Trickle(content)) == await outcome(io.BytesIO(content))
-
-
-async def test_an_archive_of_a_million_parts_of_one_byte_is_read_in_time() -> None:
-    parts = gzip.compress(b"email\n") + gzip.compress(b"x") * 100_000 + gzip.compress(b"\na@b.example\n")
-    assert values(await read(io.BytesIO(parts))) == [["x" * 100_000], ["a@b.example"]]

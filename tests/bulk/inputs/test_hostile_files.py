@@ -357,7 +357,7 @@ BOMBS: Final[Mapping[str, Bomb]] = {
     "NUL bytes behind text": Bomb("upload", b"email\n" + b"a@b.example\n" * 9_000, b"\0", b"", "", 9_001),
     "a JSON line": Bomb("upload", PERSON + b"}\n" + PERSON + b',"a":"', b"x", b'"}\n' + PERSON + b"}", "", 3),
     "a JSON line alone": Bomb("upload", PERSON + b',"a":"', b"x", b'"}', NO_OBJECT),
-    "JSON lines of a megabyte": Bomb("upload", b"", PERSON + b',"a":"' + b"x" * MB + b'"}\n', b"", "", None, 80),
+    "JSON lines of a megabyte": Bomb("upload", b"", PERSON + b',"a":"' + b"x" * MB + b'"}\n', b"", "", None, 120, 2.0),
     "JSON lines of arrays": Bomb(
         "upsert", b"", PRODUCT + b',"a":[' + b"[]," * 300_000 + b"1]}\n", b"", "", None, 150, 0.05
     ),

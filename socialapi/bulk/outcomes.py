@@ -38,7 +38,7 @@ class _CsvFormat:
         return not any(mark in keys for mark in ',"\r\n')
 
     def plain_lines(self, numbers: Iterable[int], keys: Iterable[str], outcome: str) -> bytes:
-        """Returns the lines of rows with plain keys and without a reason, a third as slow as `lines`."""
+        """Returns the lines of rows with plain keys and no reason, three times as fast as `lines`."""
         return "".join([f"{number},{key},{outcome},\r\n" for number, key in zip(numbers, keys, strict=True)]).encode()
 
     def lines(self, columns: Columns) -> bytes:

@@ -106,7 +106,7 @@ _NOTES: Final = (
     *('said: "call back",\nthen hung up', "Größe M; first order – ✓"),
 )
 _RECENT_ROWS: Final = 500
-"""The number of preceding good rows from which a repeated row is chosen."""
+"""The number of preceding valid rows from which a duplicate is chosen."""
 _CRM_KINDS: Final[Mapping[tuple[str, str], int]] = {
     ("good", "good"): 141,
     ("good", ""): 20,
@@ -288,7 +288,7 @@ _THINGS: Final = (
 )
 _NOTATIONS: Final = (*(6 * ("{}",)), " {}", "{}  ")
 _RECENT_PRODUCTS: Final = 400
-"""The number of preceding good rows from which a repeated row is chosen."""
+"""The number of preceding valid rows from which a duplicate is chosen."""
 _FEED_KINDS: Final[Mapping[str, int]] = {
     "good": 186,
     "without a category": 2,

@@ -1,4 +1,4 @@
-"""`socialapi webhooks inbox`: the events that were put aside because no process finished them."""
+"""`socialapi webhooks inbox`: the events that were set aside because no process could finish them."""
 
 import contextlib
 import datetime
@@ -27,7 +27,7 @@ EveryOne = Annotated[bool, Parameter(name="--all", help="All events that were pu
 
 @attrs.frozen(kw_only=True)
 class PutAside:
-    """A row of the list of events that were put aside."""
+    """An entry in the list of events that were set aside."""
 
     number: int
     event_id: str | None

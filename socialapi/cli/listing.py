@@ -156,7 +156,7 @@ def print_items(items: Iterable[T], kind: ListKind[T], flags: ListFlags, *, if_n
 
 
 async def print_pages(pager: Pager[T], kind: ListKind[T], flags: PagedFlags, *, if_none: str = "") -> None:
-    """Prints the items as their pages arrive, or `if_none`. After an error, prints how to continue."""
+    """Prints the items as their pages arrive, or `if_none` if there are none. After an error, prints how to continue."""
     await print_joined(pager, lambda item, _: item, kind, flags, if_none=if_none)
 
 

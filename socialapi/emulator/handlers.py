@@ -111,7 +111,7 @@ class Endpoint:
 
     @property
     def is_token_request(self) -> bool:
-        """Whether it returns or invalidates tokens. The pages of a sign-in do not."""
+        """Whether the request issues or revokes tokens. Requests for sign-in pages do neither."""
         return self.style == "oauth" and self.route.result is not object
 
     @property

@@ -229,7 +229,7 @@ _BLANKS_IN_PATTERN: Final = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\[sS]")
 
 
 def portable_pattern(expression: str) -> str:
-    """Returns an expression for whole texts as one that every JSON Schema validator reads alike."""
+    """Returns an expression for complete strings in a form that every JSON Schema validator interprets the same way."""
     return f"^(?:{_BLANKS_IN_PATTERN.sub(_portable_blanks, expression)})$"
 
 

@@ -56,7 +56,7 @@ class User:
 
     @property
     def is_premium(self) -> bool:
-        """Whether they hold a premium subscription."""
+        """Whether the user has a premium subscription."""
         return bool(self.profile.get("subscription_type", "None") != "None")
 
 

@@ -97,7 +97,7 @@ class Question:
     def arguments(
         self, worker: str, limit: RateLimit | None, *, lease_seconds: float, reserve_share: float, now: float
     ) -> list[str | float]:
-        """Returns the script's arguments for a worker at a monotonic time."""
+        """Returns the script's arguments for a worker and a time of the monotonic clock."""
         return [
             *(self.epoch, self.calls, secrets.token_hex(8), worker, lease_seconds),
             *((limit.requests, limit.window_seconds) if limit else ("", "")),

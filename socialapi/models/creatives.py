@@ -302,7 +302,7 @@ class AdvertiserPostFields(TypedDict, total=False):
     """Required without media."""
     card_uri: str
     conversation_settings: Literal["EVERYONE", "FOLLOWING", "MENTIONED_USERS"]
-    """Who may reply. Needs version 8 or later of the API to be returned."""
+    """Who may reply. Returned by version 8 and later of the API."""
     media_keys: Annotated[ListOf[Element], MaxLen(MAX_MEDIA)]
     """Up to four images, one GIF, or one video."""
     name: PostName

@@ -127,7 +127,7 @@ class EndedConnections(Model):
 
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "EndedConnections":
-        """Reads a response with or without a result per connection."""
+        """Reads a response, which may have a result for each connection."""
         ended: EndedConnections = read(data, cls)
         if ended.ended_count is None:
             ended.ended_count = ended.successful_kills

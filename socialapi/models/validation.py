@@ -33,7 +33,7 @@ Now = Callable[[], datetime.datetime]
 """Returns the current time, which few rules need."""
 Check = Callable[[Any, Path, Report, Now], None]
 Condition = Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
-"""Yields the rules about several fields that a record breaks."""
+"""Yields the broken rules that concern several fields of a record."""
 Test = Callable[[Any], object]
 """Returns a truthy value if the value keeps the rule."""
 
@@ -594,7 +594,7 @@ def _record(
 
 
 def printable_name(name: object) -> str:
-    """Returns a name for a message, or a replacement if it looks like a value such as an address."""
+    """Returns a name for a message, or a replacement if the name looks like personal data, such as an e-mail address."""
     return name if isinstance(name, str) and _NAME.fullmatch(name) else NOT_SHOWN
 
 

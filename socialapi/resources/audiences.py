@@ -283,10 +283,10 @@ class UploadResource(Resource):
         batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`).
 
         Identifiers may be raw or hashed; raw ones are normalized and hashed here. A do-not-reach list accepts only
-        e-mail addresses and phone numbers, and no `effective_at`. Returns the counts of all operations, both equal to
-        the number of users sent. If the service returns different counts, sends the request again. Raises InvalidInput
-        with every broken rule before it sends anything, and ApiError with `operation_errors` if the service rejects
-        single operations.
+        e-mail addresses and phone numbers, and no `effective_at`. Returns the counts of received and of accepted
+        operations, both equal to the number of users sent. If the service returns different counts, sends the
+        request again. Raises InvalidInput with every broken rule before it sends anything, and ApiError with
+        `operation_errors` if the service rejects individual operations.
         """
         return await send_operations(
             self._session,

@@ -80,7 +80,7 @@ class News(Resource):
 
 
 def _checked(method: Callable[..., Any], further: Mapping[str, Any], fields: object) -> tuple[Faults, dict[str, Any]]:
-    """Returns the errors in the parameters of a news call, and the parameters."""
+    """Returns the parameters of a request for news, after the errors in them."""
     faults, parameters = Faults(), {**further}
     with faults:
         check_further(method, further)

@@ -124,9 +124,9 @@ class LineItemCuratedCategories(Resource):
     async def get(
         self, line_item_curated_category_id: str | int, **query: Unpack[RecordQuery]
     ) -> LineItemCuratedCategory:
-        """Returns one pair
-        (`GET accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id`). Raises
-        NotFound for a deleted one, unless `with_deleted` is true.
+        """Returns one assignment of a curated category to a line item (`GET
+        accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id`). Raises NotFound for a
+        deleted one, unless `with_deleted` is true.
         """
         return await self._call(
             routes.LINE_ITEM_CURATED_CATEGORY, query=query, line_item_curated_category_id=line_item_curated_category_id

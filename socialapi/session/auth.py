@@ -55,7 +55,7 @@ def refuses_token(refusal: ApiError) -> bool:
 
 @attrs.frozen
 class Authorization:
-    """The header of one attempt (none if empty), and the token in it if that token can be renewed."""
+    """The `Authorization` header of one attempt (no header if empty), and its token if that token can be renewed."""
 
     header: str = attrs.field(repr=False)
     token: str | None = attrs.field(default=None, repr=False)

@@ -37,7 +37,7 @@ UNERASED_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 1.0
 """How long after a disk failure the inbox retries, unless an event arrives earlier."""
 CLAIM_SECONDS: Final = 3.0
-"""How often to look for events of processes that have ended."""
+"""How often to look for unfinished events of processes that have ended."""
 ALONE_SECONDS: Final = 10.0
 """How long the inbox delivers only an event whose process ended, if the task that took it asks for the next event
 without finishing it.

@@ -68,7 +68,7 @@ class Store(Protocol):
         """Starts opening the store unless that has started. Returns immediately; failures are logged and retried later."""
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Adds an event, once per identity, or always without one. Returns the outcome."""
+        """Adds an event unless one with its identity exists. Returns the outcome."""
 
     async def take(self, taker: "asyncio.Task[object] | None" = None) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end. Cancelling it loses
@@ -76,7 +76,7 @@ class Store(Protocol):
         """
 
     def finish(self, number: int) -> bool:
-        """Marks the event as finished. Returns whether that can still be recorded."""
+        """Marks the event as finished. Returns False if it is too late to record that."""
 
     def fail(self, number: int) -> None:
         """Marks the event as failed by its handler."""
@@ -128,7 +128,7 @@ class MemoryStore:
         self._loop.enter()
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Adds an event, once per identity, or always without one. Returns the outcome."""
+        """Adds an event unless one with its identity exists. Returns the outcome."""
         self._loop.enter()
         if identity is not None and identity in self._seen:
             return "duplicate"

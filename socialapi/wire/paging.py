@@ -550,7 +550,7 @@ class _Filter:
     kind: Any
 
     def broken(self, name: str, ids: Sequence[Any]) -> Sequence[BrokenRule]:
-        """Returns the rules that single ids break, and ignores the length of the list."""
+        """Returns the rules that individual ids break, whatever the length of the list."""
         return broken_rules(self.kind, ids, now=_FIXED_TIME, path=name)
 
 

@@ -93,7 +93,7 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
 
 
 def count_texts(cell: Any) -> int:
-    """Returns the number of strings in a cell, at least 1. A string in a list counts once, whatever it is split into."""
+    """Returns the number of strings in a cell, at least 1. A string in a list counts once, even if it is split."""
     if isinstance(cell, list | tuple):
         return min(max(1, len(cell)), MAX_TEXTS_PER_CELL)
     return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 1

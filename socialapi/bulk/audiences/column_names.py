@@ -142,7 +142,7 @@ _FORM_AFTER: Final = re.compile("[0-9]{0,3}(?:sha256|hashed|hash|e164|value)+[0-
 _CUSTOM_FIELD: Final = re.compile(r"^[a-w]\d?\.(?=\w{3})|__p?c$|:(?:string|text|str|varchar)$", re.IGNORECASE)
 """The table alias of a query (`c.email`), and the endings of custom fields in Salesforce and of text fields in typed exports."""
 _DOMAIN: Final = "domain"
-"""An ending that is never split into the words `do` and `main`."""
+"""A word that the search for column names never splits into `do` and `main`."""
 _ALONE: Final = frozenset({"em", "hem", "cc", "sms"})
 """Names that are recognised only without a word or number before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")

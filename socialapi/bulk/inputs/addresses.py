@@ -1,4 +1,4 @@
-"""Recognises file addresses such as `s3://bucket/crm.csv`, and removes secrets from them for messages."""
+"""Recognizes the URLs of files, such as `s3://bucket/crm.csv`, and removes secrets from URLs in messages."""
 
 import os
 import re
@@ -11,7 +11,7 @@ _find_schemes: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/").findall
 _WITHOUT_QUERY: Final = frozenset({"s3", "gs", "memory"})
 """The schemes whose object names may contain `?` and `#`."""
 ONLY_HERE: Final = "must be a path on this machine, not an address"
-"""The reason why an address is rejected for a file that a job writes."""
+"""The error for a URL that is given where a job needs the path of a local file to write."""
 
 
 def scheme_of(text: str) -> str:

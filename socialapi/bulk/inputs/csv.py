@@ -573,7 +573,7 @@ class _Columns(Generic[L]):
         self._usual_width = max(width, usual_width)
         self._role_of = role_of
         self.short = 0
-        """The number of returned rows with fewer cells than there are columns, but more than one."""
+        """The number of returned rows that have at least two cells, but fewer than there are columns."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
         self._names = _FOLDED_SOUGHT.union(filter(None, map(folded_name, names or ())))
         self._spellings = _SPELLINGS_SOUGHT | _spellings(names or ())
@@ -604,8 +604,8 @@ class _Columns(Generic[L]):
         )
 
     def end_of(self, block: Block[L], rows: _Rows) -> int | None:
-        """Returns the index of the first row with the column names of another file that was appended to this one, or
-        None. Rows that repeat the names of this file become unreadable.
+        """Returns the index of the row at which an appended file with other columns begins, or None. Marks rows that
+        repeat the names of this file as unreadable.
         """
         if not self._folded:
             return None

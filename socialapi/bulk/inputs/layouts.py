@@ -245,7 +245,7 @@ class NamedColumns(Protocol):
 
     @property
     def noted(self) -> Mapping[str, str]:
-        """The field of each name in the input; empty for an ignored column."""
+        """The field for each column name in the input; empty for an ignored column."""
 
     @property
     def reads(self) -> str:

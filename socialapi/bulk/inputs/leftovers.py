@@ -37,7 +37,7 @@ APOSTROPHE: Final = "an apostrophe"
 
 @attrs.frozen(repr=False)
 class Cleaned:
-    """A value without leftover characters. `removed` describes the removed characters, if there were any."""
+    """A cleaned value. `removed` describes the characters that were removed, if any."""
 
     text: str
     removed: tuple[str, ...] = ()

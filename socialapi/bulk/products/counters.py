@@ -34,7 +34,7 @@ class ProductCounters(RowCounters):
     deleted: int = 0
     unconfirmed: int = 0
     unreadable: int = 0
-    """The number of rejected rows whose id could not be read, so that their products are unknown."""
+    """The number of rejected rows whose product is unknown, because their id could not be read."""
     vanished_ids: list[str] = attrs.field(factory=list)
     foreseen_new: int = 0
     """The number of products that are not in the digest file."""

@@ -113,7 +113,7 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
 """Signs that several currencies share, and the codes that may appear on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
 _WRITTEN_WITHOUT: Final = WITHOUT_DECIMALS | _codes("COP IDR IRR LAK LBP UZS")
-"""Adds currencies whose unit is worth less than 0.0003 USD, so that `10.000` is never a price of ten units."""
+"""Adds currencies whose unit is worth less than 0.0003 USD. In these, `10.000` means ten thousand, never ten."""
 PRICES: Final = frozenset({"price", "sale_price"})
 SALE_DATES: Final = "sale_price_effective_date"
 PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{number}" for number in range(5)))

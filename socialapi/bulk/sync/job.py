@@ -134,7 +134,7 @@ class SyncCounts:
 
 
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
-"""The time before its expiry at which a member is sent again. The next sync may run only after the expiry."""
+"""How long before its expiry a member is sent again, because the next sync may run only after the expiry."""
 
 Phase = Literal["reading", "additions", "removals"]
 PHASES: Final[Mapping[Phase, str]] = {"reading": "reading", "additions": "adding", "removals": "removing"}

@@ -196,7 +196,7 @@ F = TypeVar("F", bound=ScratchFile)
 class Scratch:
     """The scratch files of one sync, in a folder next to its snapshot.
 
-    With `is_new`, the folder is created. Otherwise, opens the files that `persist` wrote, except the file of rows.
+    Creates the folder if `is_new` is true. Otherwise opens the files that `persist` wrote, except the file of rows.
     Raises OSError if a file cannot be used.
     """
 

@@ -73,9 +73,8 @@ class Stock:
         return None if product_id is None else self.get(product_id)
 
     def put(self, item: Item, new_group_key: str) -> None:
-        """Adds a product after all others, or replaces the content of one, which keeps its place.
-
-        `new_group_key` is for its group, if it is the first in it.
+        """Appends a product, or replaces the content of an existing one in place. `new_group_key` becomes the key of
+        the product's group if the product starts a group.
         """
         position = self._positions.get(item.id)
         if position is None:

@@ -119,7 +119,7 @@ def _record(post: PostRecord) -> Record:
 
 
 def _shown(post: Record, author: User, query: Mapping[str, Any]) -> Record:
-    """Returns the post as `tweet_mode` and `trim_user` select it, without who may reply."""
+    """Returns the post in the form that `tweet_mode` and `trim_user` select, without its reply settings."""
     said: Record = {name: post[name] for name in ("id", "text", "nullcast", "created_at")}
     said |= {name: post[name] for name in _SHOWN if name in post}
     if query.get("tweet_mode") == "extended":

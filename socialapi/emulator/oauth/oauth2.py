@@ -179,7 +179,7 @@ class TokenError(Exception):
 
 @serves(routes.OAUTH2_TOKEN, caller=named_app)
 async def create_tokens(call: Call) -> Answer:
-    """Returns an access token that expires, and with the scope for it a refresh token that can be used once."""
+    """Returns an expiring access token and, if the scope allows it, a refresh token that can be used once."""
     try:
         return _issued(call, _redeemed(call, *_client_and_form(call)))
     except TokenError as refusal:

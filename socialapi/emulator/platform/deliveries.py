@@ -41,8 +41,8 @@ class LocalhostResolver(aiohttp.ThreadedResolver):
 
 
 class Outgoing:
-    """Sends requests to the addresses that webhook URLs are mapped to: never through a proxy of
-    the environment, and only to this machine unless `rule` allows others.
+    """The sender of requests to the targets of webhook URLs. Uses no proxy of the environment, and connects only to
+    this machine unless `rule` allows others.
 
     `fixed` targets exist from the start and survive a reset.
     """

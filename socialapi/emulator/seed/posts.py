@@ -12,7 +12,7 @@ from socialapi.emulator.seed.records import contents, derived, epoch, filled, re
 from socialapi.emulator.state import App, State, User
 
 POSTS_LISTED: Final = 250
-"""The number of post ids in the seed: those written by hand, then the newest of the first user's others."""
+"""The number of post ids in the seed: handwritten posts first, then the newest remaining posts of the first user."""
 
 _REFERENCES: Final = ("replied_to", "quoted", "retweeted")
 

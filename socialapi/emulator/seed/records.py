@@ -120,7 +120,7 @@ def _with_template(file: str, entry: Record) -> Record:
 
 
 class _Word(str):
-    """A text that can also be written as `lower` and as `slug`."""
+    """A word with its lower-case form (`lower`) and its form in URLs (`slug`)."""
 
     __slots__ = ()
 

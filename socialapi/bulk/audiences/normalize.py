@@ -170,7 +170,7 @@ def _is_mojibake(text: str) -> bool:
 def device_id(text: str) -> Normalized:
     """Normalizes a device id (a UUID, or 32 or 16 hexadecimal digits): trims it and converts it to lower case."""
     cleaned = unwrapped(trimmed(text))
-    text = cleaned.text.strip("{}")
+    text = cleaned.text.strip("{}") or cleaned.text
     is_one_digit = len({*text.lower()} - {"-"}) == 1
     if not _is_device_id(text) or is_one_digit:
         return _digest_or(text, NULL_WORD if _is_device_id(text) else NOT_A_DEVICE_ID, cleaned.removed)

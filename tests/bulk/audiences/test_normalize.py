@@ -6,7 +6,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences import normalize as normalizing
@@ -187,6 +187,7 @@ NAMES = st.text(st.sampled_from("abcxyz019._+-'"), min_size=1, max_size=20).filt
 )
 
 
+@example("device_id", "{", None)
 @given(st.sampled_from(IDENTIFIER_KINDS), st.text(st.characters(exclude_categories=())), st.sampled_from([None, "DE"]))
 def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
     kind: IdentifierKind, text: str, region: str | None

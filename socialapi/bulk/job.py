@@ -356,7 +356,7 @@ class TimedReading(Generic[C]):
     async def read_block(self) -> C | None:
         """Returns the next block; None at the end, or if waiting rows are due and no new row has arrived."""
         is_rest = self._reader.has_block
-        waiting = asyncio.create_task(self._end_block_when_due(self._seconds), name="socialapi flush")
+        waiting = asyncio.create_task(self._end_block_when_due(), name="socialapi flush")
         try:
             block = await self._reader.read_block()
             if not is_rest:
@@ -380,13 +380,13 @@ class TimedReading(Generic[C]):
         self._in_reader = self._clock.monotonic()
         self._has_rows.set()
 
-    async def _end_block_when_due(self, seconds: float) -> None:
+    async def _end_block_when_due(self) -> None:
         first = self._in_batch
         if first is None:
             await self._has_rows.wait()
             first = self._in_reader
         assert first is not None
-        await self._clock.sleep(max(0.0, first + seconds - self._clock.monotonic()))
+        await self._clock.sleep(max(0.0, first + self._seconds - self._clock.monotonic()))
         await self._dispatcher.until_room()
         self._fell_due = True
         self._reader.end_block()

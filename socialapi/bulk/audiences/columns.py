@@ -33,6 +33,7 @@ from socialapi.bulk.inputs.columns import (
 )
 from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
+from socialapi.bulk.inputs.numbers import is_gtin
 from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
@@ -110,8 +111,7 @@ def _may_be_number(text: str, region: str | None) -> bool:
 
 def _is_ean(text: str) -> bool:
     """Returns whether a string is an EAN with a correct check digit."""
-    is_long = len(text) == _DIGITS_OF_EAN and text.isdecimal()
-    return is_long and (sum(map(int, text[::2])) + 3 * sum(map(int, text[1::2]))) % 10 == 0
+    return len(text) == _DIGITS_OF_EAN and is_gtin(text)
 
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str, number: int, read: Sequence[str] = ()) -> str:

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import compress
 from operator import itemgetter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 import attrs
 
@@ -72,6 +72,11 @@ class UploadOptions(JobOptions):
     require_hashed: bool = False
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
+
+    def with_columns(self, kinds: Iterable[IdentifierKind]) -> tuple[Self, IdentifierColumns]:
+        """Returns the options completed from their layout file, and the columns to read. Raises InvalidInput."""
+        options = self if self.layout is None else self.laid_out(IdentifierColumns.of(None, kinds))
+        return options, IdentifierColumns.of(options.columns, kinds, options.form, options.key, options.default_region)
 
     @property
     def is_packed(self) -> bool:
@@ -396,11 +401,7 @@ class UploadJob:
 
         faults = Faults(options.problems())
         with faults:
-            if options.layout is not None:
-                options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
-            selection = IdentifierColumns.of(
-                options.columns, destination.kinds, options.form, options.key, options.default_region
-            )
+            options, selection = options.with_columns(destination.kinds)
         with faults:
             preparer = Preparer(
                 operation=options.operation,

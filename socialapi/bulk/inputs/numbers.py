@@ -29,9 +29,16 @@ INEXACT: Final = (
 
 looks_like_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
 """Matches strings that are probably an ID or code rewritten as a float by a program."""
+has_length_of_gtin: Final = re.compile(r"[0-9]{8}|[0-9]{12,14}").fullmatch
 _MISSING_TYPES: Final = frozenset({"NAType", "UnsetType"})
 """The types of missing values in pandas and msgspec."""
 _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
+
+
+def is_gtin(text: str) -> bool:
+    """Returns whether a string has the length and the check digit of a GTIN."""
+    has_length = has_length_of_gtin(text) is not None
+    return has_length and (sum(map(int, text[::-2])) + 3 * sum(map(int, text[-2::-2]))) % 10 == 0
 
 
 class ShortFloat(float):

@@ -76,9 +76,7 @@ async def lint_records(
     if sample is not None and sample < 1:
         faults.append(invalid("sample", "must be at least 1 row"))
     with faults:
-        if options.layout is not None:
-            options = options.laid_out(IdentifierColumns.of(None, kinds))
-        selection = IdentifierColumns.of(options.columns, kinds, options.form, None, options.default_region)
+        options, selection = options.with_columns(kinds)
     with faults:
         preparer = Preparer(
             now=now or datetime.datetime.now(datetime.UTC),

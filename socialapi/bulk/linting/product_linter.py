@@ -50,16 +50,19 @@ async def lint_products(
     InvalidInput for invalid options and unreadable input, and NoRows for an empty input unless `allow_empty` is true.
     If the input breaks off later, the report contains the error.
     """
-    faults, options = (
-        Faults(),
-        UpsertOptions(columns=columns, header=header, header_line=header_line, layout=layout, on_progress=on_progress),
+    options = UpsertOptions(
+        columns=columns,
+        constants=constants,
+        header=header,
+        header_line=header_line,
+        layout=layout,
+        on_progress=on_progress,
     )
+    faults = Faults()
     if sample is not None and sample < 1:
         faults.append(invalid("sample", "must be at least 1 row"))
     with faults:
-        if options.layout is not None:
-            options = options.laid_out(ProductColumns.of(None))
-        selection = ProductColumns.of(options.columns, options.form, constants)
+        options, selection = options.with_columns()
     faults.refuse()
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
     return await linted(

@@ -4,7 +4,7 @@ import datetime
 import os
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import attrs
 
@@ -97,6 +97,11 @@ class UpsertOptions(JobOptions):
     digests: str | os.PathLike[str] | None = None
     delete_vanished: bool = False
     max_vanished_share: float = 0.1
+
+    def with_columns(self) -> tuple[Self, ProductColumns]:
+        """Returns the options completed from their layout file, and the columns to read. Raises InvalidInput."""
+        options = self if self.layout is None else self.laid_out(ProductColumns.of(None))
+        return options, ProductColumns.of(options.columns, options.form, options.constants, options.key)
 
     @property
     def databases(self) -> Mapping[str, str | os.PathLike[str]]:
@@ -318,9 +323,7 @@ class UpsertJob:
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
         faults = Faults([*options.problems(), *same_files("digests", options.digests, {"the input itself": products})])
         with faults:
-            if options.layout is not None:
-                options = options.laid_out(ProductColumns.of(None))
-            selection = ProductColumns.of(options.columns, options.form, options.constants, options.key)
+            options, selection = options.with_columns()
         faults.refuse()
         self._options = options
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection, session.network)

@@ -29,6 +29,7 @@ import attrs
 from socialapi.bulk.inputs.columns import MOJIBAKE_MARK
 from socialapi.bulk.inputs.leftovers import ZERO_WIDTH
 from socialapi.bulk.inputs.null_words import is_null_word
+from socialapi.bulk.inputs.numbers import is_gtin
 from socialapi.models.money import CURRENCIES
 from socialapi.models.products import Levels, Price, Product
 from socialapi.models.validation import Test, parse_iso_8601
@@ -396,7 +397,6 @@ def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
     return None
 
 
-has_length_of_gtin: Final = re.compile(r"[0-9]{8}|[0-9]{12,14}").fullmatch
 _is_labelled: Final = re.compile(
     r"(?:(?:ean|upc|gtin|jan|isbn)(?:[ _-]?(?:8|1[0-4]|[ae]))?(?![0-9a-z])[^0-9a-z]*|\(01\)\s*)?"
     r"([0-9](?:[0-9\s\u2010-\u2015-]*[0-9])?)",
@@ -404,12 +404,6 @@ _is_labelled: Final = re.compile(
 ).fullmatch
 """Matches a code with its name, as in `EAN-13: 4 006381 333931`, or with GS1's application identifier."""
 _between_codes: Final = re.compile(r"[\s,;|/]+").split
-
-
-def is_gtin(text: str) -> bool:
-    """Returns whether a string has the length and the check digit of a GTIN."""
-    has_length = has_length_of_gtin(text) is not None
-    return has_length and (sum(map(int, text[::-2])) + 3 * sum(map(int, text[-2::-2]))) % 10 == 0
 
 
 def gtins_in(text: str) -> list[str]:

@@ -8,7 +8,7 @@ import attrs
 
 from socialapi.bulk.inputs.leftovers import unwrapped
 from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word, written_forms
-from socialapi.bulk.inputs.numbers import looks_like_float
+from socialapi.bulk.inputs.numbers import has_length_of_gtin, is_gtin, looks_like_float
 from socialapi.bulk.inputs.reader import has_undecoded
 from socialapi.bulk.products.merchant_values import (
     PRICES,
@@ -16,8 +16,6 @@ from socialapi.bulk.products.merchant_values import (
     ambiguity,
     even_blanks,
     gtins_in,
-    has_length_of_gtin,
-    is_gtin,
     is_undecided,
     pieces_of_images,
     plain_amount,

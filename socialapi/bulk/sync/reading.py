@@ -9,7 +9,7 @@ import attrs
 
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.cells import UserBlock, overrides_of
-from socialapi.bulk.audiences.columns import IdentifierColumns, is_personal
+from socialapi.bulk.audiences.columns import is_personal
 from socialapi.bulk.audiences.job import Destination, UploadOptions
 from socialapi.bulk.audiences.normalize import NOT_TAKEN
 from socialapi.bulk.audiences.prepare import Preparer
@@ -144,11 +144,7 @@ class ReadingJob:
         # Columns of all kinds are detected, so that values that cannot be synced are reported, not ignored.
         faults = Faults(options.problems())
         with faults:
-            if options.layout is not None:
-                options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
-            selection = IdentifierColumns.of(
-                options.columns, destination.kinds, options.form, options.key, options.default_region
-            )
+            options, selection = options.with_columns(destination.kinds)
         with faults:
             preparer = Preparer(
                 effective_at=options.effective_at,

@@ -45,8 +45,8 @@ def _failure_of_self_test(native: Any) -> str:
     texts = ["a@b.c".ljust(size, "z") for size in _TESTED_BYTES]
     if list(native.hash_column(texts, "email")) == [hashlib.sha256(text.encode()).hexdigest() for text in texts]:
         return ""
-    why = "its SHA-256 is not that of hashlib"
-    warnings.warn(f"the extension in C of socialapi is not used: {why}", RuntimeWarning, stacklevel=2)
+    why = "its SHA-256 differs from hashlib's"
+    warnings.warn(f"the C extension of socialapi is not used: {why}", RuntimeWarning, stacklevel=2)
     return why
 
 
@@ -100,7 +100,7 @@ def log_if_disabled() -> None:
     """Logs once that jobs are slower, as a warning unless the environment disables the extension."""
     if WHY_DISABLED:
         level = logging.INFO if SWITCH in WHY_DISABLED else logging.WARNING
-        logging.getLogger("socialapi").log(level, "jobs run slower without the extension in C: %s", WHY_DISABLED)
+        logging.getLogger("socialapi").log(level, "jobs run slower without the C extension: %s", WHY_DISABLED)
 
 
 def description() -> str:

@@ -1,4 +1,4 @@
-# Types both implementations. reference.py has the same public names, except those that only the tests and `--version` use.
+# Types of both implementations. reference.py has the same public names, except those only the tests and `--version` use.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Generic, Self, TypeVar, final, overload
 

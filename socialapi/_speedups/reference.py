@@ -33,9 +33,9 @@ _is_email: Final = re.compile(
 ).fullmatch
 _is_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
 _separators: Final = re.compile("[^0-9]").sub
-# A slash is within a number if fewer than seven digits are before it and more than four after it.
+# A slash is within a number if fewer than seven digits precede it and more than four follow it.
 _is_several: Final = re.compile(r"(?:[^/]*[0-9]){7}[^/]*/|.*/.*/|.*/(?:[^0-9]*[0-9]){0,4}[^0-9]*$").match
-_may_be_other: Final = re.compile(  # with .0 at its end, an IP address, or a date of at most eight digits
+_may_be_other: Final = re.compile(  # ends in .0, or is an IP address or a date of at most eight digits
     r".*\.[^1-9]*|[^+.]*(?:\.[^.]*){3}|(?=(?:[^0-9]*[0-9]){1,8}[^0-9]*$)(?:[^+.]*(?:\.[^.]*){2}|[^+-]*(?:-[^-]*){2})"
 ).fullmatch
 _is_device_id: Final = re.compile(
@@ -158,7 +158,7 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", 
 def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> "Digests":
     """Returns the SHA-256 of each normalized cell of a list or tuple.
 
-    Blanks and tabs around a string are ignored. A string of 64 hexadecimal digits already is a digest. An empty string
+    Blanks and tabs around a string are ignored. A string of 64 hexadecimal digits is already a digest. An empty string
     and None have no digest. Phone numbers without a plus sign are read in `region`. The result is None for each cell
     that the caller must decide, because it is not a plain ASCII value of its kind.
     """
@@ -393,8 +393,8 @@ class ObjectReader:
         """Replaces the dicts in a list with objects, up to the first unreadable one. Returns its index, or the length
         of the list.
 
-        Each dict is freed immediately, because the garbage collector runs depending on the number of containers, and
-        would traverse the data of a page again and again.
+        Each dict is freed immediately, because the garbage collector runs each time a certain number of containers has
+        been created, and would traverse the data of a page again and again.
         """
         index, read = 0, self.read
         try:

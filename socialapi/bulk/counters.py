@@ -27,10 +27,10 @@ from socialapi.wire.retry import Attempt
 P = TypeVar("P", bound=UploadReport)
 
 OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
-"""A callback that takes ascending row numbers, their outcome, and an issue for each rejected row."""
+"""A callback that receives row numbers in ascending order, their outcome, and an issue for each rejected row."""
 MAX_GROUPS: Final = 100
 _GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
-"""The reasons whose warnings a report merges into one per column, with the number of rows."""
+"""Warnings with these reasons are merged into one per column in a report, with the number of rows."""
 
 
 OTHER_REASONS: Final = "other reasons"
@@ -39,7 +39,7 @@ ROWS_OF_A_GROUP: Final = 5
 
 @attrs.define(eq=False, repr=False)
 class IssueGroups:
-    """Counts issues by field and reason, and keeps the first few of each."""
+    """The number of issues for each field and reason, with the first few issues."""
 
     _found: dict[tuple[str, str], tuple[list[int], list[RowIssue]]] = attrs.field(factory=dict)
 
@@ -55,7 +55,7 @@ class IssueGroups:
                 group[1].append(issue)
 
     def groups(self, placed: Callable[[Sequence[RowIssue]], Sequence[RowIssue]] = tuple) -> Sequence[IssueGroup]:
-        """Returns the groups, most frequent first. `placed` adds the file of each row."""
+        """Returns the groups, most frequent first. `placed` adds the file to each issue."""
         found = [
             IssueGroup(field, reason, count, tuple(placed(first)))
             for (field, reason), ((count,), first) in self._found.items()
@@ -65,12 +65,12 @@ class IssueGroups:
 
 @attrs.define(eq=False, repr=False)
 class RowCounters:
-    """The counts of a job's rows. Every row read is pending until exactly one of `accept`, `reject`
-    and `repeat` is called for it. `repeats_are` names the counter of duplicate rows.
+    """The counts of a job's rows. Every row read is pending until exactly one of `accept`, `reject` and `repeat` is
+    called for it. `repeats_are` is the name of the counter for duplicate rows.
     """
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("accepted", "rejected", "duplicate")
-    """The names of the outcomes. Each row that is read ends with exactly one of them."""
+    """The names of the outcomes. Each row that is read gets exactly one of them."""
 
     rate: RateLimit | None
     rejects_file: RejectsFile | None = None
@@ -90,9 +90,9 @@ class RowCounters:
     rejects: list[RowIssue] = attrs.field(factory=list)
     warning_details: list[RowIssue] = attrs.field(factory=list)
     read_columns: Callable[[], Mapping[str, str]] = dict
-    """Returns the columns that are read, as far as they are known, and the field of each."""
+    """Returns the columns to read that are known so far, each with its field."""
     ignored_columns: Callable[[], Sequence[str]] = tuple
-    """Returns the columns that are ignored, as far as they are known."""
+    """Returns the ignored columns that are known so far."""
     notes: Callable[[], Sequence[RowIssue]] = tuple
     """Returns the warnings about the entire input and about entire columns."""
     grouped: IssueGroups = attrs.field(factory=IssueGroups)
@@ -104,11 +104,13 @@ class RowCounters:
     """Called with the rows that get an outcome, before they are counted."""
     ledger: Ledger | None = None
     file_row_of: Callable[[int], tuple[str, int] | None] = lambda _: None
-    """Returns the file of a row and its row number in that file; None if the input is not several files."""
+    """Returns the file of a row and its row number in that file; None if the input does not consist of several files.
+    """
     repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
     def take_in(self, rows: int) -> None:
-        """Counts rows that were read, and begins the rejects file. Raises InvalidInput if it cannot be written."""
+        """Counts rows that were read, and starts the rejects file. Raises InvalidInput if the file cannot be written.
+        """
         if self.rejects_file is not None:
             self.rejects_file.columns = self.columns()
             self.rejects_file.begin()  # an earlier file is replaced only once there is input

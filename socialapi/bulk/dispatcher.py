@@ -32,7 +32,9 @@ class Concurrency:
         self._halved_at = -math.inf
 
     def limit(self, requests_per_second: float | None) -> int:
-        """Returns the number of requests that may be in flight at this rate limit, or without one if it is None."""
+        """Returns the number of requests that may be in flight at this request rate; None means that there is no rate
+        limit.
+        """
         if self._fixed is not None:
             return self._fixed
         target = UNPACED_TARGET
@@ -77,11 +79,11 @@ T = TypeVar("T")
 
 
 class Dispatcher(Generic[B]):
-    """Starts a task for each batch while fewer than `limit()` are running and the budget has room.
+    """A dispatcher that starts a task for each batch while fewer than `limit()` are running and the budget has room.
 
-    There is no queue: `submit` waits until there is room, which slows down the reading. A batch that must wait for
-    earlier batches takes up room only once they are settled, and no later batch starts before it. After the first
-    failure, no new batch starts, and the batches in flight finish.
+    There is no queue: `submit` waits until there is room, which slows down reading. A batch that must wait for earlier
+    batches takes up room only once they are settled, and no later batch starts before it. After the first failure, no
+    new batch starts, but the batches in flight finish.
     """
 
     def __init__(

@@ -37,12 +37,11 @@ def kind_of(path: str | os.PathLike[str]) -> Kind | None:
 
 
 def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
-    """Deletes a file of this kind and the helper files next to it. Returns False, and deletes
-    nothing, while a job uses the file.
+    """Deletes a file of this kind and the helper files next to it. If a job is using the file, returns False and
+    deletes nothing.
 
-    If the file itself is missing, deletes only its helper files. Raises ConfigurationError if the
-    file has a different kind, or if the scratch folder holds other files, and OSError if a file
-    cannot be deleted.
+    If the file itself is missing, deletes only its helper files. Raises ConfigurationError if the file has a different
+    kind, or if the scratch folder contains other files, and OSError if a file cannot be deleted.
     """
     whole, lock = Path(path), FileLock(path)
     if lock.take() is not None:
@@ -52,7 +51,7 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
             raise ConfigurationError(f"{whole} is not a {kind}")
         if kind == "rejects file":
             remove_file(whole)
-            if RejectsFile.is_like(part := part_of(path)):  # the file of a job that was killed
+            if RejectsFile.is_like(part := part_of(path)):  # left by a job that was killed
                 remove_file(part)
             return True
         if _is_open(whole):

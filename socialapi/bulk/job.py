@@ -51,7 +51,7 @@ FILES: Final = {
     "rejects": "the rejects file",
     "layout": "the layout",
 }
-"""The options that name a job's files, with their nouns for messages."""
+"""The options that specify a job's files, and the name of each file in messages."""
 
 
 @attrs.frozen(kw_only=True)
@@ -71,16 +71,16 @@ class JobOptions(FrozenRecord):
     max_reject_share: float | None = None
     """The largest share of the rows read that may be rejected."""
     allow_empty: bool = True
-    """Whether an input without rows gives an empty report. Otherwise, the job raises InvalidInput."""
+    """Whether a job returns an empty report for an input without rows. Otherwise, it raises InvalidInput."""
     header: bool = True
     header_line: int | None = None
     flush_after_seconds: float | Unset | None = UNSET
-    """The longest time that a row waits for further rows before it is sent; None for no limit."""
+    """The maximum time that a row waits for further rows before it is sent; None for no limit."""
     layout: str | os.PathLike[str] | FileLayout | None = None
     """The path of a layout file; once the job runs, the layout that was read from it."""
 
     def laid_out(self, selection: NamedColumns) -> Self:
-        """Returns the options completed from their layout file; `selection` is a selection without given columns."""
+        """Returns the options completed from their layout file; `selection` must not contain columns from the user."""
         names = attrs.fields_dict(type(self)).keys() & {*OPTIONS, "layout"}
         return attrs.evolve(self, **with_layout({name: getattr(self, name) for name in names}, selection))
 
@@ -115,13 +115,13 @@ class JobOptions(FrozenRecord):
 
     @property
     def databases(self) -> Mapping[str, str | os.PathLike[str]]:
-        """The SQLite files that the job writes, by the option that each is given with."""
+        """The SQLite files that the job writes, by option."""
         return {} if self.journal_path is None else {"journal": self.journal_path}
 
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
-        """The files that the job writes, and its layout file. A file at the path of the rejects
-        file or outcomes file that no job has written, such as an export, is not among them.
+        """The files that the job writes, and its layout file. Excludes a file at the path of the rejects file or
+        outcomes file if no job has written it, for example an export.
         """
         found = [
             os.fsdecode(path) + ending for path in self.databases.values() for ending in ("", "-wal", "-shm", SUFFIX)
@@ -132,7 +132,8 @@ class JobOptions(FrozenRecord):
 
     @property
     def files(self) -> Mapping[str, str | os.PathLike[str]]:
-        """The paths of the job's files, by option. If two options name one file, the first is invalid."""
+        """The paths of the job's files, by option. If two options specify the same file, the first option is invalid.
+        """
         further = {"outcomes": self.outcomes, "rejects": self.rejects, "layout": self.layout}
         return {
             **self.databases,
@@ -152,14 +153,14 @@ class JobOptions(FrozenRecord):
         for name in at_addresses:
             yield invalid(name, ONLY_HERE)
         if inspect.iscoroutinefunction(self.on_progress):
-            yield invalid("on_progress", "is called, not awaited: give a plain function")
+            yield invalid("on_progress", "is called, not awaited: pass a plain function")
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
             yield invalid("journal", "must be a path, or an object with the methods of Journal")
         seconds = self.flush_after_seconds
         if seconds is not None and seconds is not UNSET and not 0 < seconds < math.inf:
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
         if self.key is not None and self.outcomes is None:
-            yield invalid("key", "needs outcomes=…, the file that it is written to")
+            yield invalid("key", "needs outcomes=…, the file to which keys are written")
         if self.outcomes is not None and "outcomes" not in at_addresses and ending_of(self.outcomes) not in FORMATS:
             path = Path(self.outcomes)
             if path.is_dir() or not is_written_through(path):  # a device or a pipe gets CSV
@@ -168,16 +169,17 @@ class JobOptions(FrozenRecord):
 
     def _clashes(self, files: Mapping[str, str | os.PathLike[str]]) -> Iterator[InvalidInput]:
         if self.outcomes is not None and self.dry_run and Path(self.outcomes).is_file():
-            yield invalid("outcomes", "is a file that a dry run does not replace: choose another path, or leave it out")
+            why = "is a file that a dry run does not replace: choose another path, or omit the option"
+            yield invalid("outcomes", why)
         for (name, path), (other, second) in combinations(files.items(), 2):
             yield from same_files(name, path, {f"{FILES[other]}, too": second})
         for (name, path), (other, second) in permutations(files.items(), 2):
             if other in ("outcomes", "rejects"):
-                yield from same_files(name, path, {f"what {FILES[other]} is written to": part_of(second)})
+                yield from same_files(name, path, {f"the temporary path of {FILES[other]}": part_of(second)})
 
 
 class OutcomeKeywords(TypedDict, total=False):
-    """The options with which any job reports the outcome of each row. All are optional."""
+    """The options for reporting the outcome of each row, which all jobs accept. All are optional."""
 
     outcomes: str | os.PathLike[str] | None
     """File with a line for each row, `row,key,outcome,reason`: .csv, .jsonl or .parquet. It appears
@@ -217,9 +219,9 @@ class LimitExceeded(InvalidInput):
 def log_groups(noun: str, report: UploadReport) -> None:
     """Logs the number of rejected rows and of warnings for each reason, with the first row numbers.
 
-    The reasons are only in the report: they may quote the service, which may quote a value.
+    The reasons are not logged, only reported: they may quote the service, which may quote a value.
     """
-    for groups, what in ((report.reject_groups, "rejected"), (report.warning_groups, "warned of")):
+    for groups, what in ((report.reject_groups, "rejected"), (report.warning_groups, "warned about")):
         for group in groups:
             rows = ", ".join(str(each.row) for each in group.first if each.row)
             LOGGER.info("%s: %s %s for the same reason (rows %s)", noun, f"{group.count:,}", what, rows or "none")
@@ -249,7 +251,7 @@ class JobDescription(FrozenRecord):
     source: object = attrs.field(repr=False)
     """The input, as the caller passed it."""
     settings: Mapping[str, Setting] = {}
-    """Everything that changes what is sent, for the journal. It contains no personal values."""
+    """All settings that affect the requests, for the journal. They contain no personal data."""
     checks_whole_input: bool = False
     """Whether the share of rejected rows is checked only once all rows are read."""
     part_of: UploadReport | None = None
@@ -321,7 +323,9 @@ def run_job(
     options: JobOptions,
     session: Session,
 ) -> Coroutine[Any, Any, P]:
-    """Returns a coroutine that runs the job. It raises InvalidInput if no row could be read, and BulkError later."""
+    """Returns a coroutine that runs the job. It raises InvalidInput if no row could be read, and BulkError if the job
+    stopped later.
+    """
     log_if_disabled()
     run = JobRun(reader, stage, counters, description, options, session)
     if session.telemetry is None:
@@ -330,7 +334,8 @@ def run_job(
 
 
 class TimedReading(Generic[C]):
-    """Reads the blocks of a job. `is_due` is true if the rows read so far must be sent now.
+    """A reader of a job's blocks that limits how long rows wait. `is_due` is true if the rows read so far must be sent
+    now.
 
     A row waits in the reader until its block is complete, and then in the open batch of the stage. Once the first row
     has waited for `seconds` and another request may start, the reader returns the rows that it has collected. Until
@@ -370,7 +375,9 @@ class TimedReading(Generic[C]):
         return block
 
     def note_waiting(self, first_number: int, first_waiting: int | None) -> None:
-        """Notes the first row of a block that the stage took, and the first in its open batch, or None."""
+        """Records the number of the first row in a block that the stage has taken, and of the first row in the stage's
+        open batch (None if it is empty).
+        """
         if first_waiting is None:
             self._in_batch = None
         elif first_waiting >= first_number:
@@ -434,7 +441,7 @@ class JobRun(Generic[C, B, P]):
             waits = reader.why_not_flushed is not None or options.journal is not None or description.checks_whole_input
             seconds = None if waits else FLUSH_AFTER_SECONDS
         self._timed = None if seconds is None else TimedReading(reader, self.dispatcher, session.clock, seconds)
-        """Reads the blocks if waiting rows fall due; None if rows may wait for the end of the input."""
+        """Reads the blocks if the wait of rows is limited; None if rows may wait until the end of the input."""
         self._counted: Mapping[str, int] = {}
         """The number of rows already reported to the telemetry, by outcome."""
         # A dry run reports no rows to the telemetry, because it gives most rows no outcome.
@@ -452,7 +459,7 @@ class JobRun(Generic[C, B, P]):
         counters.file_row_of = reader.file_row_of
 
     def observe(self, attempt: Attempt) -> None:
-        """Counts an attempt, and adjusts the number of requests in flight to its result."""
+        """Counts an attempt, and adjusts the number of requests in flight based on its result."""
         self._counters.attempted(attempt)
         self._note = None
         if attempt.failure is None:
@@ -491,8 +498,8 @@ class JobRun(Generic[C, B, P]):
             return
         self.dispatcher.stop(
             LimitExceeded(
-                f"{rejected:,} of {read:,} rows were rejected, which is {rejected / read:.1%}, and {most:.1%} may be "
-                f"(max_reject_share={most:g})"
+                f"{rejected:,} of {read:,} rows were rejected, which is {rejected / read:.1%}, but at most "
+                f"{most:.1%} may be (max_reject_share={most:g})"
             )
         )
 
@@ -657,7 +664,7 @@ class JobRun(Generic[C, B, P]):
     async def _open_journal(self, given: str | os.PathLike[str] | Journal) -> None:
         description = self._description
         if not description.kind:
-            raise InvalidInput(f"this {description.noun} keeps no journal")
+            raise InvalidInput(f"a journal cannot be used with this {description.noun}")
         route = description.target.route
         where = {"host": self._session.config.host(route.family.host), "path": route.path}
         identity = JobIdentity(

@@ -1,4 +1,4 @@
-"""The ledger of rows: the rows with an outcome, and the keys of the rows without one.
+"""The ledger of a job, which records the rows that have an outcome, and the keys of the rows that do not.
 
 Only jobs with an outcomes file or a callback for settled rows have a ledger.
 """
@@ -24,7 +24,7 @@ from socialapi.reports import EMPTY_KEY, RowIssue
 
 MAX_KEY_LENGTH: Final = 256
 PAGES_IN_MEMORY: Final = 400
-"""The number of pages whose keys are in memory. The keys of further pages go to a temporary file."""
+"""The number of pages whose keys are kept in memory. The keys of further pages are written to a temporary file."""
 
 Place = Callable[[int], tuple[str, int] | None]
 
@@ -125,20 +125,22 @@ class Ledger:
         return min((found, *(number - 1 for number in self._held)))
 
     def hold(self, first: int) -> None:
-        """Notes that the journal does not have the outcomes of the batch with this first row yet."""
+        """Records that the journal does not contain the outcomes of the batch starting with this row yet."""
         self._held.add(first)
 
     def release(self, first: int) -> None:
-        """Notes that the journal has the outcomes of the batch with this first row."""
+        """Records that the journal contains the outcomes of the batch starting with this row."""
         self._held.discard(first)
 
     async def sync(self) -> None:
-        """Waits until every line so far is on the disk. Raises InvalidInput if the disk is full."""
+        """Waits until every line written so far is on disk. Raises InvalidInput if the disk is full."""
         if self._file is not None:
             await self._file.sync()
 
     def agrees_with(self, counts: Mapping[str, int]) -> bool:
-        """Returns whether the rows have these outcomes, or a full disk has kept them from being written."""
+        """Returns whether the number of rows with each outcome matches these counts. Always true if a full disk has
+        prevented lines from being written.
+        """
         is_incomplete = self._file is not None and self._file.is_incomplete
         return is_incomplete or self._counts == {outcome: rows for outcome, rows in counts.items() if rows}
 
@@ -191,7 +193,7 @@ class Ledger:
         elif not _is_unicode(text):
             reason = "is not valid Unicode text"
         elif self._is_refused is not None and self._is_refused(text):
-            reason = "looks like an address or a phone number, which require_hashed keeps out of every file"
+            reason = "looks like an address or a phone number, which require_hashed does not allow in any file"
         if not reason:
             return text
         if index in block.unreadable or index in block.ambiguous:
@@ -227,7 +229,7 @@ def _reason(issue: RowIssue) -> str:
 
 
 class _KeptKeys:
-    """The keys of pages, in a temporary file without a name that only its owner can read."""
+    """The keys of pages, in a temporary file that has no name and that only its owner can read."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None
@@ -246,7 +248,7 @@ class _KeptKeys:
             offset = self._file.seek(0, 2)
             self._file.write(orjson.dumps(keys) + b"\n")
         except OSError as problem:
-            says = f"the temporary file in which keys wait cannot be written: {problem.strerror}"
+            says = f"the temporary file for keys cannot be written: {problem.strerror}"
             raise InvalidInput(says) from None
         return offset
 

@@ -19,7 +19,7 @@ from socialapi.internal.private_files import is_written_through, replacement
 NAMES: Final = ("row", "key", "outcome", "reason")
 LINES_PER_ROW_GROUP: Final = 100_000
 END_OF_PARQUET: Final = 8_192
-"""The number of bytes at the end of a Parquet file that name the columns of its last row group."""
+"""The number of bytes at the end of a Parquet file in which its footer names the columns."""
 Columns = Sequence[Iterable[Any]]
 """Row numbers, keys, outcomes and reasons; if the input has several files, also file names and row
 numbers in the file.
@@ -30,7 +30,7 @@ class _CsvFormat:
     """CSV, whose first line names the columns."""
 
     def head(self, names: Sequence[str]) -> bytes:
-        """Returns what the file begins with."""
+        """Returns the first bytes of the file."""
         return self.lines([[name] for name in names])
 
     def is_plain(self, keys: str) -> bool:
@@ -70,7 +70,9 @@ class _JsonFormat(_CsvFormat):
 
 
 class _ParquetFormat(_JsonFormat):
-    """Parquet. Its lines are JSON until the file is complete, because nobody can read Parquet without its end."""
+    """Parquet. Lines are written as JSON until the file is complete, because a Parquet file is unreadable without its
+    footer.
+    """
 
     def __init__(self) -> None:
         from socialapi.bulk.inputs.arrow import pyarrow_for  # most jobs do not need pyarrow
@@ -78,7 +80,7 @@ class _ParquetFormat(_JsonFormat):
         self._pyarrow = pyarrow_for("or writing Parquet")
 
     def convert(self, part: Path, path: Path, names: Sequence[str]) -> None:
-        """Replaces the file at the path by the lines in `part`, as Parquet. Raises OSError."""
+        """Replaces the file at the path with the lines in `part`, converted to Parquet. Raises OSError."""
         from pyarrow.json import ParseOptions, ReadOptions, read_json
         from pyarrow.parquet import ParquetWriter
 
@@ -95,8 +97,8 @@ FORMATS: Final[Mapping[str, type[_CsvFormat]]] = {".csv": _CsvFormat, ".jsonl": 
 
 
 class OutcomesFile(OutputFile):
-    """A file with a line for each row, in the order in which rows were settled. The ending of its
-    name decides the format; a name without an ending, such as a device, means CSV.
+    """A file with a line for each row, in the order in which rows were settled. The extension of its name determines
+    the format: CSV if there is none, for example for a device.
     """
 
     noun: ClassVar[str] = "outcomes file"
@@ -105,7 +107,7 @@ class OutcomesFile(OutputFile):
     def __init__(
         self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), keeps_earlier: bool = False
     ) -> None:
-        """Opens the file as `OutputFile` does. Raises InvalidInput also if the library for Parquet is missing."""
+        """Opens the file as `OutputFile` does. Also raises InvalidInput if the library for Parquet is missing."""
         self._format = FORMATS.get(ending_of(path), _CsvFormat)()
         self._names: Sequence[str] = NAMES
         if isinstance(self._format, _ParquetFormat):
@@ -121,7 +123,9 @@ class OutcomesFile(OutputFile):
 
     @classmethod
     def is_like(cls, path: str | os.PathLike[str]) -> bool:
-        """Returns whether an earlier job may have written the file. A Parquet file names its columns at its end."""
+        """Returns whether an earlier job may have written the file. Looks for the column names at the end of a Parquet
+        file.
+        """
         is_like = super().is_like(path)
         if not is_like or ending_of(path) != ".parquet":
             return is_like
@@ -148,8 +152,8 @@ class OutcomesFile(OutputFile):
         reasons: Sequence[str] = (),
         places: Sequence[tuple[str, int]] = (),
     ) -> None:
-        """Appends a line for each row whose byte in `mask` is not 0; `first` is the number of the row
-        of the first byte, and `keys` has a key for each byte. Raises InvalidInput if the disk is full.
+        """Appends a line for each row whose byte in `mask` is not 0; `first` is the row number of the first byte, and
+        `keys` has a key for each byte. Raises InvalidInput if the disk is full.
         """
         rows = mask.count(1)
         numbers: Iterable[int] = range(first, first + len(mask))
@@ -165,7 +169,7 @@ class OutcomesFile(OutputFile):
             self._file.write(lines)
 
     async def sync(self) -> None:
-        """Waits until the lines written so far are on the disk. Raises InvalidInput if the disk is full."""
+        """Waits until the lines written so far are on disk. Raises InvalidInput if the disk is full."""
         with self._writing():
             self._file.flush()
             if not self._is_direct:
@@ -180,12 +184,14 @@ class OutcomesFile(OutputFile):
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:
-    """Returns the ending of the file name, in lower case."""
+    """Returns the extension of the file name, in lower case."""
     return Path(os.fsdecode(path)).suffix.lower()
 
 
 def mask_of(numbers: Sequence[int]) -> bytearray:
-    """Returns a byte for each number from the first to the last: 1 if it is among the ascending numbers, else 0."""
+    """Returns one byte for each number from the first to the last of these ascending numbers: 1 if it is among them,
+    else 0.
+    """
     first, parts = numbers[0], [numbers]
     mask = bytearray(numbers[-1] + 1 - first)
     while parts:  # most numbers are in long gapless ranges, and finding these is faster than visiting each number

@@ -20,22 +20,22 @@ class OutputFile:
     """A file that is written as `<name>.part`, which only its owner can read, and renamed by
     `close`.
 
-    Until then, an earlier file of that name is kept. It is kept for good if `begin` is never called
-    or the disk is full. Devices and pipes are written directly, and no link is followed. Until
-    `close`, a lock prevents other jobs from using the file. Text that is not UTF-8 is written as the
-    bytes that were read.
+    Until then, an earlier file of that name is kept. It is kept for good if `begin` is never called or the disk is
+    full. Devices and pipes are written directly, and links are not followed. Until `close`, a lock prevents other jobs
+    from using the file. Text that is not valid UTF-8 is written with the same bytes as in the input.
     """
 
     noun: ClassVar[str]
     heads: ClassVar[tuple[bytes, ...]]
     """The possible first bytes of a file of this class."""
     ending_of_part: str = ""
-    """The ending of a part that is kept; empty for that of the file."""
+    """The extension of a part that is kept; empty to use the extension of the file."""
 
     def __init__(
         self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), keeps_earlier: bool = False
     ) -> None:
-        """Opens the file. Keeps an earlier file until `close` or, with `keeps_earlier`, for good under another name.
+        """Opens the file. An earlier file is kept until `close` or, with `keeps_earlier`, permanently under another
+        name.
 
         Raises InvalidInput if the file is unusable, an input of the job, or in use.
         """
@@ -59,7 +59,8 @@ class OutputFile:
             raise self._unwritable(problem) from None
         if holder is not None:
             raise InvalidInput(
-                f"the {self.noun} {self.path} is in use by another job: wait for that one, or choose another path ({holder})"
+                f"the {self.noun} {self.path} is in use by another job: wait until it ends, or choose another path "
+                f"({holder})"
             )
 
     def _opened(self, keeps_earlier: bool) -> IO[bytes]:
@@ -72,7 +73,7 @@ class OutputFile:
             kept = next(name for name in names if not os.path.lexists(name))
             earlier.rename(kept)
             LOGGER.warning("the %s of an earlier run is kept as %s", self.noun, kept)
-        if os.path.lexists(self._part):  # the file of a job that was killed
+        if os.path.lexists(self._part):  # left by a job that was killed
             if not self.is_like(self._part):
                 raise OSError(0, f"{self._part} holds something else")
             self._part.unlink()
@@ -90,8 +91,8 @@ class OutputFile:
 
     @classmethod
     def own_files(cls, path: str | os.PathLike[str]) -> Sequence[str]:
-        """Returns the files that a job writing to this path uses. A file at this path that no job
-        has written, such as an export, is not among them.
+        """Returns the files that a job writing to this path uses. Excludes a file at this path if no job has written
+        it, for example an export.
         """
         found = [os.fsdecode(each) for each in (path, part_of(path)) if cls.is_like(each)]
         return [*found, os.fsdecode(path) + SUFFIX]
@@ -116,7 +117,9 @@ class OutputFile:
         self._file.close()
 
     def close(self) -> None:
-        """Completes the file, and renames it if `begin` was called. Idempotent. Raises InvalidInput on a full disk."""
+        """Completes the file, and renames it if `begin` was called. Idempotent. Raises InvalidInput if the disk is
+        full.
+        """
         if self._is_closed:
             return
         self._is_closed, was_incomplete = True, self.is_incomplete
@@ -134,7 +137,7 @@ class OutputFile:
             self._lock.release()
 
     def _publish(self, path: Path) -> None:
-        """Gives the complete part its name."""
+        """Renames the complete part to the name of the file."""
         self._part.replace(path)
         sync_folder(path.parent)
 
@@ -144,7 +147,8 @@ class OutputFile:
 
 
 def part_of(path: str | os.PathLike[str]) -> Path:
-    """Returns the path under which a file is written until it is renamed, the same for all links to its folder."""
+    """Returns the path under which a file is written until it is renamed. It is the same for all links to the folder.
+    """
     folder, name = os.path.split(os.fsdecode(path))
     try:
         return Path(os.path.realpath(folder), name + PART)

@@ -30,10 +30,10 @@ OnProgress = Callable[[Progress], None]
 
 
 class Pace:
-    """Estimates the remaining time of a job.
+    """An estimator of a job's remaining time.
 
-    `seconds_until(n)` returns how long the rate limit delays the last of the next `n` requests. Time
-    spent waiting for the rate limit does not count, since the estimated speed would stay too low.
+    `seconds_until(n)` returns how long the rate limit delays the last of the next `n` requests. Time spent waiting for
+    the rate limit does not count, because the estimated speed would otherwise remain too low.
     """
 
     def __init__(self, clock: Clock, seconds_until: Callable[[int], float] = lambda _: 0.0) -> None:
@@ -83,7 +83,7 @@ class Pace:
 
 
 class ReadingPace:
-    """Shows the progress of a lint, which reads all of the input or only a sample."""
+    """The progress of a lint, which reads all of the input or only a sample."""
 
     def __init__(self, reader: Reader[Any], sample: int | None, on_progress: OnProgress | None) -> None:
         self._reader = reader
@@ -105,8 +105,8 @@ class ReadingPace:
 LINE_EVERY_SECONDS: Final = 10.0
 LATER_LINE_EVERY_SECONDS: Final = 30.0
 CELL_EVERY_SECONDS: Final = 0.5
-"""The intervals of the display: between printed lines in the first half minute and later, if there is no terminal, and
-between updates of the line in a notebook.
+"""The seconds between updates of the display. Without a terminal, the first value applies in the first half minute, and
+the second later. The third applies in a notebook.
 """
 LEAST_BAR: Final = 8
 MOST_BAR: Final = 60
@@ -115,7 +115,7 @@ CELL_COLUMNS: Final = 100
 
 
 class ProgressDisplay:
-    """Shows the progress of a job; pass it as `on_progress`. `last` is the last progress received.
+    """A display of a job's progress; pass it as `on_progress`. `last` is the last progress received.
 
     A terminal shows a bar. A notebook shows one line, which is updated. Any other output gets a new
     line from time to time. If `stays` is true, the last state remains visible.
@@ -181,7 +181,7 @@ class ProgressDisplay:
             self._show_columns(progress.report)
 
     def _show_columns(self, report: UploadReport) -> None:
-        """Prints how new columns are read, unless each has the name of its field."""
+        """Prints how columns that are not shown yet are read, unless each has the name of its field."""
         new = {name: read_as for name, read_as in report.columns.items() if name not in self._columns_shown}
         called = {name: re.sub("[ .-]", "_", name.strip().lower()) for name in new}
         if not report.read:
@@ -253,7 +253,9 @@ class ProgressDisplay:
         return min(1.0, self.last.rows_done / self.last.rows_total)
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        """Yields the line for a terminal. If it is too long, shortens the numbers, and then puts the name above it."""
+        """Yields the line for a terminal. If the line is too long, shortens the numbers, and then puts the name above
+        it.
+        """
         from rich.cells import cell_len
         from rich.progress_bar import ProgressBar
         from rich.table import Table

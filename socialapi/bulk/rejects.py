@@ -38,7 +38,7 @@ class RejectsFile(OutputFile):
                 self._writer.writerow((*HEADER, *map(_writable, self.columns)))
 
     def write(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
-        """Appends a line per issue, with its values for `columns`. Raises InvalidInput if the disk is full."""
+        """Appends a line for each issue, with its values for `columns`. Raises InvalidInput if the disk is full."""
         additional = values or [()] * len(issues)
         with self._writing():
             self._writer.writerows(

@@ -13,7 +13,7 @@ from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind, Operati
 
 @attrs.frozen
 class Action:
-    """An operation on a row's identifiers, and its times as ISO 8601 strings in UTC, or None, as they are sent."""
+    """An operation on a row's identifiers, with its times as they are sent: ISO 8601 strings in UTC, or None."""
 
     operation_type: OperationType
     effective_at: str | None = None
@@ -128,7 +128,7 @@ class RowBlock:
 
 
 def joined(blocks: Iterable[RowBlock]) -> list[RowBlock]:
-    """Returns the blocks, with neighbors of the same action and kinds merged into one block."""
+    """Returns the blocks, with adjacent blocks of the same action and kinds merged into one."""
     found = list[RowBlock]()
     for _, same in itertools.groupby(blocks, key=lambda block: (block.action, [kind for kind, _ in block.columns])):
         first, *others = alike = list(same)

@@ -1,4 +1,4 @@
-"""Calls the user's function with the number of the row up to which all rows have their outcomes."""
+"""Calls the user's `on_settled` as rows get their outcomes."""
 
 import asyncio
 import inspect
@@ -13,13 +13,15 @@ _NOTE: Final = "raised by on_settled"
 
 
 def explained(problem: BaseException | None) -> str:
-    """Returns the message of an error, or its class if the message may be data, and notes if `on_settled` raised it."""
+    """Returns the message of an error, or the name of its class if the message may contain data, and whether
+    `on_settled` raised it.
+    """
     says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
     return f"{says}, {_NOTE}" if _NOTE in getattr(problem, "__notes__", ()) else says
 
 
 async def call_settled(call: OnSettled, ledger: Ledger, rows: int) -> None:
-    """Calls `on_settled` once the lines of the rows are on the disk. Raises what it raises, with a note."""
+    """Calls `on_settled` once the lines of the rows are on disk. Adds a note to any error that it raises."""
     await ledger.sync()
     try:
         if inspect.isawaitable(found := call(rows)):
@@ -30,11 +32,10 @@ async def call_settled(call: OnSettled, ledger: Ledger, rows: int) -> None:
 
 
 class SettledCalls:
-    """Calls the user's `on_settled`, a function or coroutine function.
+    """The calls of the user's `on_settled`, which is a function or a coroutine function.
 
-    Passes the largest n such that the rows 1 to n have their outcomes, once their lines are on the disk. Makes one
-    call at a time, always with the newest number. If a call fails, passes the error to `stop` and makes no further
-    call.
+    Each call passes the largest n such that the rows 1 to n have their outcomes, once their lines are on disk. Only one
+    call runs at a time. If a call fails, its error is passed to `stop`, and no further call is made.
     """
 
     def __init__(self, call: OnSettled, ledger: Ledger, stop: Callable[[Exception], None]) -> None:
@@ -46,12 +47,12 @@ class SettledCalls:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Starts a call if more rows have their outcomes. After a running call, starts another."""
+        """Starts a call if more rows have their outcomes. If a call is running, the next one follows it."""
         if self._task is None and not self._has_failed and self._ledger.settled_rows() > self._reported:
             self._task = asyncio.create_task(self._run(), name="socialapi on_settled")
 
     async def aclose(self) -> None:
-        """Waits for the running call, and makes a last one if more rows have their outcomes."""
+        """Waits for the running call, and makes a last call if more rows have their outcomes."""
         if self._task is not None:
             await self._task
         await self._run()

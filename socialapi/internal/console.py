@@ -10,8 +10,8 @@ from rich.console import Console
 
 class Output(Console):
     """A console that raises an error when its output is closed, instead of ending the program, and prints strings
-    unchanged: `:id:` in the id of a product does not become an emoji. Only terminals get colors, and only without
-    NO_COLOR.
+    unchanged: `:id:` in the id of a product does not become an emoji. Only terminals get colors, unless NO_COLOR is
+    set.
     """
 
     def __init__(self, *, stderr: bool = False) -> None:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import attrs
 
 BUDGET_SECONDS: Final = 0.002
-"""How long tasks may work before other tasks run."""
+"""How long tasks may run before other tasks get their turn."""
 
 
 @attrs.define(eq=False)
@@ -47,7 +47,7 @@ async def yield_if_due() -> None:
 
 
 async def yield_to_others() -> None:
-    """Lets other tasks run. Returns in order of arrival.
+    """Lets other tasks run. Callers return in order of arrival.
 
     One waiting task is resumed per iteration of the event loop. `asyncio.sleep(0)` would resume all of them in the next
     iteration.

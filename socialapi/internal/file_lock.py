@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SUFFIX: Final = ".lock"
 
 _MARK: Final = b' {"socialapi_lock": '
-"""The first bytes of a lock file. Windows locks the first byte, a blank, and no other process can read it."""
+"""The first bytes of a lock file. On Windows, the first byte (a space) is locked, and no other process can read it."""
 _MAX_BYTES: Final = 512
 _NOTED_WITHIN_SECONDS: Final = 0.1
 """How long to wait for the note of a process that has just taken the lock."""
@@ -59,10 +59,10 @@ class FileLock:
         self._lock: filelock.FileLock | None = None
 
     def take(self) -> Holder | None:
-        """Takes the lock until `release`. Returns the holder if another process or task has it.
+        """Takes the lock until `release`. Returns the holder if another process or task has the lock.
 
-        Raises OSError if the lock file cannot be created or the path has a different file, and ValueError if the path
-        is invalid.
+        Raises OSError if the lock file cannot be created or another kind of file exists at its path, and ValueError if
+        the path is invalid.
         """
         path = lock_path(self._locked)
         try:
@@ -79,7 +79,7 @@ class FileLock:
         path.parent.stat()  # filelock 3 would create a missing folder
         lock = FileLock(path, mode=0o600, thread_local=False, on_acquired=_note)
         for _ in range(_ATTEMPTS):
-            # filelock handles links, and follows none.
+            # filelock detects links and does not follow them.
             with contextlib.suppress(FileNotFoundError, PermissionError):  # Windows does not read a locked file
                 if not _is_ours(_read(path)):
                     raise OSError(0, f"{path} holds something else")
@@ -146,7 +146,7 @@ def _note(descriptor: int) -> None:
 
 
 def _holder(path: Path) -> Holder | None:
-    """Returns the holder of a lock; None if the file is gone, because it was just released.
+    """Returns the holder of a lock, or None if the file is gone because the lock was just released.
 
     Waits briefly, because the note is written after locking.
     """

@@ -2,5 +2,5 @@
 
 
 def why_not_listening(problem: OSError | OverflowError) -> str:
-    """Returns the system's reason why an address cannot be bound, without the words that asyncio puts in front of it."""
+    """Returns the system's reason why an address cannot be bound, without the prefix that asyncio adds."""
     return str(getattr(problem, "strerror", None) or problem).rpartition("): ")[2]

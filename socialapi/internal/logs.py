@@ -14,7 +14,7 @@ VARIABLE: Final = "SOCIALAPI_LOG"
 
 
 def printable(text: str) -> str:
-    """Returns the text on one line, with blanks in place of control characters."""
+    """Returns the text on one line, with spaces in place of control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -22,7 +22,7 @@ class ToStandardError(logging.Handler):
     """A handler that prints records to the current standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Prints the record. A closed standard error must not fail the program."""
+        """Prints the record. A closed standard error must not stop the program."""
         if sys.stderr is not None:
             with contextlib.suppress(OSError, ValueError):
                 sys.stderr.write(f"{self.format(record)}\n")

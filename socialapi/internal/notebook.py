@@ -49,7 +49,7 @@ def table_of_values(caption: str, values: Mapping[str, object]) -> str:
 
 
 def used_names(rows: Sequence[Mapping[str, object]], names: Sequence[str]) -> list[str]:
-    """Returns the names for which any row has a value, in the order of `names`. Members have dotted names."""
+    """Returns the names for which any row has a value, in the order of `names`. Nested fields have dotted names."""
     found = dict.fromkeys(name for row in rows for name, value in row.items() if value not in _NOTHING)
     return sorted(found, key=lambda name: names.index(name.partition(".")[0]))
 

@@ -10,7 +10,7 @@ from typing import IO, Final
 MAX_BYTES: Final = 1_000_000
 """The size limit for files of settings, credentials or certificates."""
 _MAX_LINKS: Final = 40
-"""The most symbolic links in a path, the same as in Linux."""
+"""The maximum number of symbolic links in a path, as in Linux."""
 
 
 def read_small(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
@@ -40,7 +40,7 @@ def make_private_folder(folder: Path) -> None:
 def replacement(path: Path) -> Iterator[IO[bytes]]:
     """Yields a temporary file that replaces the file at the path when the block ends.
 
-    Only its owner can read it (mode 0600), and it is on the disk before it replaces the earlier file, which stays if
+    Only its owner can read it (mode 0600), and it is on the disk before it replaces the earlier file, which is kept if
     the block fails. Raises OSError.
     """
     import tempfile  # few clients that load this module write files
@@ -84,7 +84,7 @@ def open_in_place(path: Path) -> IO[bytes] | None:
     if descriptor is not None:
         return os.fdopen(os.dup(descriptor), "wb")  # opening the path would truncate the file
     if path.is_symlink():
-        raise OSError(errno.ELOOP, "it is a link, and links are not followed: give the path that it leads to")
+        raise OSError(errno.ELOOP, "it is a link, and links are not followed: use the path that it points to")
     if not is_written_through(path):
         return None
     return open(path, "wb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NOFOLLOW", 0)))

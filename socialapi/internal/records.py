@@ -40,7 +40,7 @@ class Exported:
         return export.to_dict(self)
 
     def to_json(self, *, indent: bool = False) -> str:
-        """Returns `to_dict()` as a JSON string, indented if `indent`. Raises InvalidInput like `to_dict`."""
+        """Returns `to_dict()` as a JSON string, indented if `indent` is true. Raises InvalidInput like `to_dict`."""
         from socialapi.wire import export
 
         return export.json_text(self.to_dict(), indent=indent)
@@ -49,7 +49,7 @@ class Exported:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Returns the object for the result of `to_dict`, or for an object from a response.
 
-        Data is read as tolerantly as responses: unknown members are kept or ignored, numbers may be strings, and a time
+        Data is read as tolerantly as responses: unknown fields are kept or ignored, numbers may be strings, and a time
         without a zone is in UTC. For a JSON string, use `from_dict(json.loads(text))`. Raises InvalidInput if a field
         is missing or cannot be read. The error names the first such field, without its value.
         """

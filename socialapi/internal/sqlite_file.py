@@ -97,7 +97,7 @@ class SqliteFile:
             raise
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Returns the result of `work`, run in one transaction, which is rolled back if it raises.
+        """Returns the result of `work`, run in one transaction, which is rolled back if `work` raises.
 
         If the caller is cancelled, the work is still done. Raises ConfigurationError (sqlite3.Error if `raw`) and the
         errors of the work.
@@ -131,7 +131,7 @@ class SqliteFile:
         executor, self._executor = self._executor, None
         if executor is not None:
             closing = executor.submit(self._close)
-            executor.shutdown(wait=False)  # this was the last work, and the thread ends by itself
+            executor.shutdown(wait=False)  # no work follows, so the thread ends
             await shielded(asyncio.wrap_future(closing))
 
     async def _do(self, work: Callable[[], T]) -> T:
@@ -184,7 +184,7 @@ class SqliteFile:
         self._transact(self._check)
         # SQLite reads zeros after the end. A log, if there is one, has the missing pages.
         if not has_log and self._size_of() % self._connection.execute("PRAGMA page_size").fetchone()[0]:
-            raise damage("it ends within a page")
+            raise damage("it ends in the middle of a page")
         return self._transact(prepare)
 
     def _size_of(self, suffix: str = "") -> int:

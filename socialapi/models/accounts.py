@@ -29,8 +29,8 @@ IndustryType = Literal[
     "OTHER",
 ]
 FeatureKey = Literal["REACH_AND_FREQUENCY_ANALYTICS", "REACH_FREQUENCY_CAP", "WEBSITE_CLICKS_CPM_BILLING"]
-AnyFeatureKey = Annotated[str, Pattern("[A-Z][A-Z0-9_]*", "must be a key of a feature, as REACH_FREQUENCY_CAP")]
-"""A key of a feature. The emulator checks only its form. The client sends any key, because the complete list is not
+AnyFeatureKey = Annotated[str, Pattern("[A-Z][A-Z0-9_]*", "must be a feature key, for example REACH_FREQUENCY_CAP")]
+"""A feature key. The emulator checks only its form. The client sends any key, because the complete list is not
 documented.
 """
 
@@ -86,7 +86,7 @@ class AccountChanges(TypedDict, total=False):
 
 
 class FeaturesQuery(TypedDict, total=False):
-    """Features to ask for; by default all features of the account."""
+    """Features to query; by default all features of the account."""
 
     feature_keys: ListOf[FeatureKey]
 

@@ -57,7 +57,7 @@ def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
 class AudienceUser(Exported):
     """One person, identified by any number of identifiers of six kinds.
 
-    An identifier is one string or several, raw or already hashed. Raw identifiers are normalized and hashed before they
+    Each kind takes one string or several, raw or already hashed. Raw identifiers are normalized and hashed before they
     leave the process. The repr shows their number, never their values.
     """
 
@@ -107,7 +107,7 @@ class OperationParams(Record):
         expires_at = parse_timestamp(data.get("expires_at", ""))
         effective_at = parse_timestamp(data.get("effective_at", "")) or now
         if expires_at is not None and expires_at <= effective_at:
-            yield BrokenRule(path="expires_at", reason="must be later than effective_at, which is now unless given")
+            yield BrokenRule(path="expires_at", reason="must be later than effective_at, which defaults to now")
         if expires_at is None and is_beyond_default_expiry(effective_at, now):
             yield BrokenRule(path="effective_at", reason=f"must be {BEFORE_DEFAULT_EXPIRY}")
 
@@ -117,12 +117,12 @@ C = TypeVar("C", bound=attrs.AttrsInstance)
 
 
 def made_from(cls: type[C], value: Mapping[str, Any]) -> C:
-    """Returns an instance of the class from a mapping with its field names. Raises InvalidInput for other names."""
+    """Returns an instance of the class from a mapping with its field names. Raises InvalidInput for any other name."""
     names = [field.name for field in attrs.fields(cls)]
     if unknown := [name for name in value if name not in names]:
         meant = near_name(str(unknown[0]), tuple(names))
         hint = f"; did you mean {meant}?" if meant is not None else ""
-        raise InvalidInput(f"{cls.__name__} has no such field; there are {', '.join(names)}{hint}")
+        raise InvalidInput(f"{cls.__name__} has no such field; its fields are {', '.join(names)}{hint}")
     if missing := [f.name for f in attrs.fields(cls) if f.default is attrs.NOTHING and f.name not in value]:
         raise InvalidInput(f"{cls.__name__} needs {' and '.join(missing)}")
     return cls(**value)
@@ -143,7 +143,7 @@ def _params(value: "OperationParams | Mapping[str, Any]") -> OperationParams:
         return value
     raise InvalidInput(
         f"Operation.params must be OperationParams(users=[…]), not {type(value).__name__}; Operation.update([…]) and "
-        "Operation.delete([…]) make it from users"
+        "Operation.delete([…]) create it from users"
     )
 
 
@@ -228,8 +228,8 @@ DoNotReachOperations = Annotated[tuple[DoNotReachOperation, ...], MaxLen(MAX_OPE
 class UploadCounts(Model):
     """The counts in the response to an upload request.
 
-    If the upload succeeded, both equal the number of user objects sent. Otherwise, the client sends
-    it again.
+    If the upload succeeded, both counts equal the number of user objects sent. Otherwise, the client retries the
+    upload.
     """
 
     success_count: int
@@ -237,7 +237,7 @@ class UploadCounts(Model):
 
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "UploadCounts":
-        """Reads one pair for an audience, and adds up the pairs of a do-not-reach list, one per operation."""
+        """Reads the pair of counts for an audience. For a do-not-reach list, adds up the pairs, one per operation."""
         if not isinstance(data, list):
             counts: UploadCounts = read(data, cls)
             return counts
@@ -276,7 +276,7 @@ def months_later(start: datetime.datetime, months: int) -> datetime.datetime:
 
 
 BEFORE_DEFAULT_EXPIRY: Final = (
-    f"earlier than expires_at, which is {DEFAULT_EXPIRY_MONTHS} months from now unless given: give a later expires_at"
+    f"earlier than expires_at, which defaults to {DEFAULT_EXPIRY_MONTHS} months from now: pass a later expires_at"
 )
 
 

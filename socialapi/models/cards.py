@@ -40,7 +40,7 @@ _ISO_3166: Final = (
     "|R[EOSUW]|S[ABCDEGHIJKLMNORSTVXYZ]|T[CDFGHJKLMNORTVWZ]|U[AGMSYZ]|V[ACEGINU]|W[FS]|Y[ET]"
     "|Z[AMW]"
 )
-"""The country codes of ISO 3166-1 alpha-2, by their first letters."""
+"""The country codes of ISO 3166-1 alpha-2, by first letter."""
 IsoCountry = Annotated[str, Pattern(_ISO_3166, "must be an ISO 3166-1 alpha-2 country code, for example US")]
 
 
@@ -69,10 +69,10 @@ class App(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule for each deep link without the id of its store."""
+        """Yields a broken rule for each deep link without its store id."""
         for link, store_id in _STORE_OF.items():
             if link in data and store_id not in data:
-                yield BrokenRule(path=link, reason=f"goes only with {store_id}")
+                yield BrokenRule(path=link, reason=f"requires {store_id}")
 
 
 _STORE_OF: Final = {
@@ -212,7 +212,7 @@ class CardDraft(Record):
 
 @attrs.define(kw_only=True)
 class CardChanges(Record):
-    """The parts of a card to replace. Each given field replaces the stored one as a whole."""
+    """The parts of a card to replace. Each given field replaces the stored one completely."""
 
     name: CardName | Unset = UNSET
     components: Components | Unset = UNSET
@@ -222,7 +222,7 @@ class CardChanges(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules of the layout, which are those of a new card."""
+        """Yields the broken rules of the layout. The rules are the same as for a new card."""
         yield from _layout_rules(data)
 
 

@@ -41,7 +41,7 @@ class ProductCatalog(Model):
 
 
 class CatalogsQuery(CursorQuery, total=False):
-    """Parameters for listing catalogs. Without `user_id`, those of the calling user."""
+    """Parameters for listing catalogs. `user_id` defaults to the calling user."""
 
     user_id: Long
 
@@ -71,7 +71,7 @@ class ProductFilter(Record):
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
         """Yields a broken rule for an amount without a currency, which cannot be compared with a price."""
         if data["attribute"] in ("price", "sale_price") and broken_rules(Price, data["value"], now=now):
-            reason = "must have an amount and its currency where the attribute is a price, for example 20 USD"
+            reason = "must be an amount with its currency if the attribute is a price, for example 20 USD"
             yield BrokenRule(path="value", reason=reason)
 
 

@@ -1,7 +1,7 @@
 """Articles, news, community notes and powerstream rules.
 
-The documentation gives few details of these. Documented parameters are typed; any others go into
-`extra`. Results keep every field, undocumented ones in `extra`.
+The documentation gives few details about these. Documented parameters are typed; any others go into `extra`. Results
+keep every field, undocumented ones in `extra`.
 """
 
 import datetime
@@ -37,7 +37,7 @@ class Article(Model):
 
 @attrs.define(kw_only=True)
 class PublishedArticle(Model):
-    """The post as which an article was published."""
+    """The post that was created by publishing an article."""
 
     post_id: str | None = None
     extra: dict[str, Any] = attrs.field(factory=dict)
@@ -73,7 +73,7 @@ MisleadingTag = Literal[
 
 @attrs.define(kw_only=True)
 class NoteInfo(Record):
-    """What a community note says. The fields are published and not documented."""
+    """The content of a community note. The fields are published but not documented."""
 
     text: str | Unset = UNSET
     classification: NoteClassification | str | Unset = UNSET
@@ -84,8 +84,8 @@ class NoteInfo(Record):
 
 @attrs.define(kw_only=True)
 class NoteDraft(Record):
-    """A community note to submit (`info`) or to evaluate (`note_text`). The fields are published and
-    not documented, so none is required.
+    """A community note to submit (`info`) or to evaluate (`note_text`). The fields are published but not documented, so
+    none is required.
     """
 
     post_id: AnyId | Unset = UNSET
@@ -121,8 +121,8 @@ class PowerstreamRule(Model):
 
 @attrs.define(kw_only=True)
 class ReplayRequest(Record):
-    """A request to deliver events again, those from `from_date` to `to_date`
-    (`YYYYMMDDHHMM` in UTC). The fields are published and not documented, so none is required.
+    """A request to redeliver the events from `from_date` to `to_date` (`YYYYMMDDHHMM` in UTC). The fields are published
+    but not documented, so none is required.
     """
 
     webhook_id: AnyId | Unset = UNSET

@@ -171,8 +171,8 @@ class PollCardFields(TypedDict, total=False):
     third_choice: Choice
     fourth_choice: Choice
     media_key: str
-    """The key of an image or video of the media library. In beta: needs the feature
-    PROMOTED_MEDIA_POLLS. Answers contain URLs instead.
+    """The key of an image or video of the media library. In beta: needs the feature PROMOTED_MEDIA_POLLS. Responses
+    contain URLs instead.
     """
 
 
@@ -187,7 +187,7 @@ PollCardDraft = Annotated[PollCardFields, Conditions(_poll_conditions)]
 MAX_CALL_LENGTH: Final = 20
 ORDINALS: Final = ("first", "second", "third", "fourth")
 
-Call = Annotated[str, Pattern(r"#?[^#][\s\S]{0,19}", f"must have 1 to {MAX_CALL_LENGTH} characters beside the hash")]
+Call = Annotated[str, Pattern(r"#?[^#][\s\S]{0,19}", f"must have 1 to {MAX_CALL_LENGTH} characters besides the hash")]
 
 
 @attrs.define(kw_only=True)
@@ -224,7 +224,7 @@ class _Further(TypedDict, total=False):
     """Optional fields of a video conversation card. None clears a value."""
 
     title: Annotated[str, MaxLen(23)] | None
-    """Required without a second call to action."""
+    """Required if there is no second call to action."""
     second_cta: Call | None
     second_cta_tweet: str | None
     """Required with its call to action, as are the third and fourth texts."""
@@ -284,7 +284,7 @@ MAX_MEDIA: Final = 4
 
 @attrs.define(kw_only=True)
 class AdvertiserPost(Model):
-    """A post of an advertiser. Most of its fields are not documented and are in `extra`."""
+    """A post of an advertiser. Most of its fields are undocumented and stored in `extra`."""
 
     id: str
     name: str | None = None
@@ -299,7 +299,7 @@ class AdvertiserPostFields(TypedDict, total=False):
     as_user_id: Required[Long]
     """The advertiser, who must have granted the caller access to the ad account."""
     text: str
-    """Required without media."""
+    """Required if there is no media."""
     card_uri: str
     conversation_settings: Literal["EVERYONE", "FOLLOWING", "MENTIONED_USERS"]
     """Who may reply. Returned by version 8 and later of the API."""

@@ -58,14 +58,14 @@ EVENT_TYPE_ALIASES: Final[Mapping[str, str]] = {
     "profile.update.verified_badge": "profile.update.verified",
     "profile.update.affiliate_badge": "profile.update.affiliate",
 }
-"""Other spellings of current names: published ones, and those of earlier versions of this package."""
+"""Other spellings of current names: published ones, and ones that earlier versions of this package used."""
 
 _SPELLINGS: Final[Mapping[str, str]] = {**DEPRECATED_EVENT_TYPES, **EVENT_TYPE_ALIASES}
 _KNOWN: Final[tuple[str, ...]] = (*get_args(EventType), *_SPELLINGS)
 _GROUPS: Final[tuple[str, ...]] = tuple(
     dict.fromkeys(name.rpartition(".")[0] for name in get_args(EventType)) | {"profile": None}
 )
-"""The groups of event types, which are the beginnings of their names."""
+"""The groups of event types. The name of a type starts with its group."""
 
 
 def canonical_event_type(name: str) -> str:
@@ -106,14 +106,14 @@ def refuse_misspelled_event_pattern(pattern: str) -> None:
     if pattern == "*":
         return
     if group == pattern or not group or "*" in group:
-        raise InvalidInput(f"{pattern!r} matches no event type: a star stands alone or at the end, as in 'post.*'")
+        raise InvalidInput(f"{pattern!r} matches no event type: a star must be alone or at the end, as in 'post.*'")
     if group not in _GROUPS and (meant := near_name(group, _GROUPS)) is not None:
         raise InvalidInput(f"there are no event types {pattern!r}: did you mean '{meant}.*'?")
 
 
 @attrs.define(kw_only=True)
 class SubscriptionFilter(Record):
-    """The activity to subscribe to: of a user, optionally with a keyword, and for messages with a direction."""
+    """The activity to subscribe to: a user's, optionally limited to a keyword and, for messages, to a direction."""
 
     user_id: AnyId
     keyword: str | Unset = UNSET
@@ -133,7 +133,7 @@ class SubscriptionDraft(Record):
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
         """Yields the broken rules: only messages have a direction."""
         if "direction" in data["filter"] and not data["event_type"].startswith(("dm.", "chat.")):
-            yield BrokenRule(path="filter.direction", reason="is for events of types dm.… and chat.… alone")
+            yield BrokenRule(path="filter.direction", reason="is only for event types dm.… and chat.…")
 
 
 @attrs.define(kw_only=True)
@@ -225,7 +225,7 @@ class MatchedPost(Model):
     content: bytes = attrs.field(init=False, default=b"", eq=False, repr=False)
 
 
-# Few connections ask for expansions. With an empty object for each post, reading takes 15 % more instructions.
+# Few connections request expansions. With an empty object for each post, reading takes 15% more instructions.
 make_late(MatchedPost, "includes", Includes)
 
 

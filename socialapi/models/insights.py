@@ -34,7 +34,7 @@ class KeywordInsightsFilter(TypedDict, total=False):
     """Counts posts with any of these keywords."""
     start_time: Required[datetime.datetime]
     end_time: datetime.datetime
-    """The end of the range, at most seven days after its start; by default now, by the clock of the service."""
+    """The end of the range, at most seven days after its start; the default is now, by the service's clock."""
     location: str
     """The targeting value of a country."""
     negative_keywords: ListOf[str]
@@ -47,7 +47,7 @@ def _conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[Bro
         yield BrokenRule(path="keywords", reason=f"must be at most {MAX_KEYWORDS} together with negative_keywords")
     for name in ("keywords", "negative_keywords"):
         if any("," in keyword or not keyword.strip() for keyword in data.get(name, ())):
-            yield BrokenRule(path=name, reason="must have no empty keyword and none with a comma, which separates them")
+            yield BrokenRule(path=name, reason="must have no empty keyword and no comma, which separates keywords")
     start, end = parse_timestamp(data["start_time"]), parse_timestamp(data.get("end_time", ""))
     if start is not None and end is not None and end <= start:
         yield BrokenRule(path="end_time", reason="must be later than start_time")
@@ -56,14 +56,14 @@ def _conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[Bro
 
 
 def range_until_now(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """Yields the broken rules of a query without an end, which only the service can check exactly."""
+    """Yields the broken rules of a query without an end time. Only the service can check these rules exactly."""
     start = parse_timestamp(data["start_time"])
     if start is None or "end_time" in data:
         return
     if now <= start:
-        yield BrokenRule(path="start_time", reason="must be earlier than now where no end_time is given")
+        yield BrokenRule(path="start_time", reason="must be earlier than now if no end_time is given")
     elif now - start > MAX_RANGE:
-        reason = f"must be at most {MAX_RANGE.days} days ago where no end_time is given"
+        reason = f"must be at most {MAX_RANGE.days} days ago if no end_time is given"
         yield BrokenRule(path="start_time", reason=reason)
 
 

@@ -135,7 +135,7 @@ class LineItemChanges(TypedDict, total=False):
 
 
 def rules_within_change(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """Yields the broken rules among the fields of one change. Fields that are not sent break no rules."""
+    """Yields the broken rules among the fields of one change. Fields that are not sent are not checked."""
     if "bid_amount_local_micro" in data:
         yield from _bid_is_there(data)
     yield from _daily_within_total(data)
@@ -151,7 +151,7 @@ def rules_with_stored(
     """Yields the broken rules of a change that depend on the stored line item and its campaign.
 
     A rule applies only if the change touches one of its fields, so that existing invalid values do not block other
-    changes. An unknown objective breaks no rule.
+    changes. An unknown objective does not break any rule.
     """
     after = {**stored, **changes}
     if _touches(changes, "bid_strategy", "bid_amount_local_micro"):
@@ -249,7 +249,7 @@ CountryCode = Annotated[str, Pattern("[A-Z]{2}", "must be a country code of two 
 
 @attrs.define(kw_only=True)
 class BusinessCategory(Model):
-    """A business category. Its `iab_categories` are `categories` of PREROLL_VIEWS line items."""
+    """A business category. Its `iab_categories` are valid `categories` of PREROLL_VIEWS line items."""
 
     id: str
     name: str | None = None

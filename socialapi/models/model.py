@@ -17,8 +17,8 @@ Item = TypeVar("Item")
 class Items(Exported, tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is none
     """The items of a response without pages.
 
-    `partial_errors` has the errors that arrived with them. `to_dict` has the items as `data` and
-    the errors as `errors`.
+    `partial_errors` contains the errors that arrived with them. `to_dict` returns the items as `data` and the errors as
+    `errors`.
     """
 
     partial_errors: "tuple[Problem | ServiceError, ...]" = ()
@@ -46,8 +46,8 @@ class Items(Exported, tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of 
 def html_table(title: str, items: Sequence[object], kind: Any = None, **beside: int) -> str:
     """Returns a table of items for notebooks, with the numbers of errors and undecoded items.
 
-    It shows the same fields as the repr of an item. `kind` is the class of the items, in case there
-    are none.
+    It shows the same fields as the repr of an item. `kind` is the class of the items, which is needed if there are
+    none.
     """
     kind = type(items[0]) if items else kind
     is_record = _shows_its_fields(kind) and {*map(type, items)} <= {kind}
@@ -65,7 +65,7 @@ def html_table(title: str, items: Sequence[object], kind: Any = None, **beside: 
 
 
 def _shows_its_fields(kind: Any) -> bool:
-    """Returns whether a class has the repr of all records."""
+    """Returns whether a class uses the repr that all records share."""
     return isinstance(kind, type) and issubclass(kind, Record | FrozenRecord) and kind.__repr__ is Record.__repr__
 
 
@@ -75,8 +75,8 @@ def _shown_fields(record: Any) -> dict[str, object]:
 
 
 def _with_members(row: Mapping[str, object]) -> dict[str, object]:
-    """Returns a row in which the members of each object replace the object, such as `public_metrics.like_count`; nested
-    objects stay.
+    """Returns a row in which each object is replaced by its fields, such as `public_metrics.like_count`. Objects nested
+    deeper stay objects.
     """
     found: dict[str, object] = {}
     for name, value in row.items():
@@ -89,8 +89,8 @@ def _with_members(row: Mapping[str, object]) -> dict[str, object]:
 class Model(Record):
     """An object in a response of the service.
 
-    `extra` has the members that this version does not know, by name. `partial_errors` has the
-    errors that arrived with the object in a successful response; nested objects have none.
+    `extra` contains the fields that this version does not know, by name. `partial_errors` contains the errors that
+    arrived with the object in a successful response; nested objects have none.
     """
 
     __signature__: ClassVar[None] = None  # callers get these objects
@@ -129,6 +129,6 @@ def make_late(cls: type, name: str, make: Callable[[], object]) -> None:
     setattr(cls, name, Late())
 
 
-# Few objects have unknown members. With an empty dictionary for each object, decoding a page of mixed posts takes 8 %
+# Few objects have unknown fields. With an empty dictionary for each object, decoding a page of mixed posts takes 8%
 # more instructions.
 make_late(Model, "extra", dict)

@@ -33,14 +33,14 @@ _PLAIN: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 def _whole(instance: object, attribute: "attrs.Attribute[int]", value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput("an amount in millionths is a whole number: Micros.of takes units of the currency")
+        raise InvalidInput("an amount in millionths is a whole number: Micros.of accepts units of the currency")
     if abs(value) > LARGEST:
         raise InvalidInput("the amount is too large")
 
 
 def _text(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
     if not isinstance(value, str):
-        raise InvalidInput(f"a currency is a text, for example EUR, not {type(value).__name__}")
+        raise InvalidInput(f"a currency is a string, for example EUR, not {type(value).__name__}")
 
 
 @attrs.frozen(order=False)
@@ -61,7 +61,7 @@ class Micros(Exported):
         Raises InvalidInput for floats and for more than six decimal places.
         """
         if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
-            raise InvalidInput("an amount is a Decimal, a whole number or a text, never a float")
+            raise InvalidInput("an amount is a Decimal, a whole number or a string, never a float")
         if isinstance(amount, str) and not _PLAIN.fullmatch(amount):
             raise InvalidInput("an amount is a decimal number, for example 5.50")
         with decimal.localcontext() as context:

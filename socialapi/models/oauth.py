@@ -15,7 +15,7 @@ from socialapi.problems import BrokenRule
 
 
 class HoldsSecret(Exported):
-    """A base class before `Record`: its `to_dict` and `to_json` export secrets only on demand."""
+    """A base class to list before `Record`: its `to_dict` and `to_json` export secrets only on request."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ class HoldsSecret(Exported):
         """
         if not with_secrets:
             raise InvalidInput(
-                f"{type(self).__name__} holds secrets and is not exported by accident: to_dict(with_secrets=True) has them"
+                f"{type(self).__name__} contains secrets: to export them, call to_dict(with_secrets=True)"
             )
         return super().to_dict()
 
@@ -87,7 +87,7 @@ class RequestToken(HoldsSecret, Model):
 
 
 class AuthorizeQuery(TypedDict, total=False):
-    """Parameters of the page on which the user decides. The callback is never sent there."""
+    """Parameters of the page on which the user decides. They never include the callback."""
 
     oauth_token: Required[str]
     force_login: bool
@@ -152,7 +152,7 @@ _CODE_PARAMETERS: Final = ("code", "redirect_uri", "code_verifier")
 
 @attrs.define(kw_only=True)
 class OAuth2Token(HoldsSecret, Model):
-    """A user's tokens. `expires_in` is in seconds; `scope` is a list separated by blanks."""
+    """A user's tokens. `expires_in` is in seconds; `scope` is a list separated by spaces."""
 
     access_token: str = attrs.field(repr=False)
     token_type: str | None = None
@@ -174,8 +174,7 @@ class RenewedTokens(HoldsSecret, Model):
 class OAuth2SignIn(HoldsSecret, FrozenRecord):
     """A started sign-in: the URL of the page to open, and the values to keep for `exchange_code`.
 
-    The page sends the user back with a `code` and a `state`. Use the code only if the state equals
-    this one.
+    The page sends the user back with a `code` and a `state`. Use the code only if the returned state equals this one.
     """
 
     url: str = attrs.field(repr=False)

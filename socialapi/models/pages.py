@@ -21,14 +21,14 @@ Item = TypeVar("Item")
 
 @functools.cache
 def includes_class() -> "type[Includes]":
-    """Returns the class of related objects. It is loaded with the first page, and asked for with every other."""
+    """Returns the class of related objects. Cached, because every page calls this."""
     from socialapi.models.includes import Includes
 
     return Includes
 
 
 def no_includes() -> "Includes":
-    """Returns an object without related objects."""
+    """Returns an empty set of related objects."""
     return includes_class()()
 
 
@@ -41,13 +41,13 @@ class Origin(Protocol):
 
 @attrs.define(kw_only=True)
 class Page(Record, Generic[T]):
-    """One page of a collection, a sequence of the items in `data`: it has a length, an index and an
-    iterator. It is truthy even if it is empty.
+    """One page of a collection, a sequence of the items in `data`: it supports `len()`, indexing and iteration. It is
+    truthy even if it is empty.
 
-    `errors` has the partial errors of a successful response. `next_token` is None on the last page. `undecoded` has the
-    undecodable items and included objects, which are missing from `data` and `includes`. In the advertising API,
-    `params` echoes the request and `total_count` is set on demand. `extra` has the members of the response that this
-    version does not know.
+    `errors` contains the partial errors of a successful response. `next_token` is None on the last page. `undecoded`
+    contains the undecodable items and included objects, which are missing from `data` and `includes`. In the
+    advertising API, `params` echoes the request and `total_count` is set on request. `extra` contains the fields of the
+    response that this version does not know.
     """
 
     __signature__: ClassVar[None] = None  # callers get these objects
@@ -63,13 +63,13 @@ class Page(Record, Generic[T]):
     params: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     item_type: Any = attrs.field(default=None, eq=False, repr=False)
-    """The class of the items; None for a page that a program created."""
+    """The class of the items; None for a page created in code."""
     _places: tuple[int, ...] | None = attrs.field(default=None, eq=False, repr=False)
     """The index of each item of `data` in the response, followed by the number of items in it; None if all were
     decoded.
     """
     _origin: Origin | None = attrs.field(default=None, eq=False, repr=False)
-    """None for a page that a program created."""
+    """None for a page created in code."""
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.data)
@@ -95,9 +95,11 @@ class Page(Record, Generic[T]):
         for an index that the page does not have, and for a page that no pager has returned.
         """
         if self._origin is None:
-            raise InvalidInput("only pages of a walk (pages(), with_pages(), first()) have positions")
+            raise InvalidInput("only pages returned by pages(), with_pages() or first() have positions")
         if type(index) is not int or not 0 <= index < len(self.data):
-            raise InvalidInput(f"index must be a whole number from 0 to {len(self.data) - 1}, the items of this page")
+            raise InvalidInput(
+                f"index must be a whole number from 0 to {len(self.data) - 1}: this page has {len(self.data)} items"
+            )
         return self._origin.position_behind(self, index)
 
     @classmethod

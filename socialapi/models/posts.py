@@ -43,28 +43,28 @@ class Media(Model):
 
 @attrs.define(kw_only=True)
 class Poll(Model):
-    """A poll. Its fields are not documented and are in `extra`."""
+    """A poll. Its fields are undocumented and stored in `extra`."""
 
     id: str
 
 
 @attrs.define(kw_only=True)
 class Place(Model):
-    """A place. Its fields are not documented and are in `extra`."""
+    """A place. Its fields are undocumented and stored in `extra`."""
 
     id: str
 
 
 @attrs.define(kw_only=True)
 class Space(Model):
-    """An audio space. Its fields are not documented and are in `extra`."""
+    """An audio space. Its fields are undocumented and stored in `extra`."""
 
     id: str
 
 
 @attrs.define(kw_only=True)
 class UserList(Model):
-    """A list of users. Its other fields are not documented and are in `extra`."""
+    """A list of users. Its other fields are undocumented and stored in `extra`."""
 
     id: str
     name: str | None = None
@@ -240,7 +240,7 @@ class PostMedia(Record):
 
 
 ReplySettings = Literal["following", "mentionedUsers", "subscribers", "verified"]
-"""Who may reply besides those who are mentioned; everybody if nothing is said."""
+"""Who may reply, in addition to mentioned users. The default is everyone."""
 
 
 @attrs.define(kw_only=True)
@@ -261,7 +261,9 @@ class PostGeo(Record):
 
 @attrs.define(kw_only=True)
 class EditOptions(Record):
-    """The post that an edit replaces: the author's own, at most an hour old, of a premium author."""
+    """The post that an edit replaces. It must be the author's own and at most an hour old, and the author must be a
+    premium user.
+    """
 
     previous_post_id: AnyId
 
@@ -270,8 +272,8 @@ class EditOptions(Record):
 class PostDraft(Record):
     """A post to create. The documented and published fields are typed; others go into `extra` and are sent as given.
 
-    `share_with_followers` also shows a post in a community to the author's followers.
-    `reply_settings` says who may reply. A `nullcast` post is in no timeline.
+    `share_with_followers` also shows a post in a community to the author's followers. `reply_settings` controls who may
+    reply. A `nullcast` post does not appear in any timeline.
     """
 
     text: Annotated[str, MaxLen(MAX_TEXT_LENGTH)] | Unset = UNSET

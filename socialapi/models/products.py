@@ -65,7 +65,7 @@ such as `.php`, may be an image.
 _EXTENSION: Final = _any_of(_OTHER_KINDS, _in_any_case)
 _IMAGE_URL: Final = r"[Hh][Tt][Tt][Pp][Ss]?://[^\s/]+\S*"
 _MAY_BE_IMAGE: Final = rf"(?![^?#]*\.{_EXTENSION}(?:[?#]|$))[\s\S]*"
-NOT_THIS_KIND: Final = "must be a JPG, GIF, WEBP or PNG, which its extension says that it is not"
+NOT_THIS_KIND: Final = "must be a JPG, GIF, WEBP or PNG, but its extension is for another type of file"
 ImageUrl = Annotated[str, Pattern(_IMAGE_URL, "must be the URL of an image"), Pattern(_MAY_BE_IMAGE, NOT_THIS_KIND)]
 
 _HEX: Final = "[0-9A-Fa-f]"
@@ -85,7 +85,8 @@ Levels = Annotated[
 
 @attrs.define(kw_only=True)
 class Product(Record):
-    """A product to create or update. `id` is your own, such as the SKU; a product with a known id is updated.
+    """A product to create or update. `id` is your own, such as the SKU; if the id already exists, the product is
+    updated.
 
     One of `brand`, `gtin` and `mpn` is required. Prices are strings such as `9.99 USD`.
     `product_key` and `item_group_key` are assigned by the service.
@@ -152,7 +153,7 @@ def _sale_rules(price: str, sale_price: str) -> Iterator[BrokenRule]:
     if currency != sale_currency:
         yield BrokenRule(path="sale_price", reason="must be in the currency of price")
     elif not Decimal(sale_amount):
-        yield BrokenRule(path="sale_price", reason="must be above 0: leave it out where there is no sale")
+        yield BrokenRule(path="sale_price", reason="must be above 0: omit it if there is no sale")
     elif Decimal(sale_amount) >= Decimal(amount):
         yield BrokenRule(path="sale_price", reason="must be lower than price")
 
@@ -207,7 +208,7 @@ class StoredProduct(Model):
 class ProductsQuery(CursorQuery, total=False):
     """Parameters that select products.
 
-    Of an item group only the product submitted first is returned, unless the group is selected.
+    From an item group, only the product submitted first is returned, unless the group is selected.
     """
 
     item_group_key: AnyId
@@ -217,7 +218,7 @@ class ProductsQuery(CursorQuery, total=False):
 
 @attrs.define(kw_only=True)
 class ProductsBody(Record):
-    """The body of a request to create or update products. Each product succeeds or fails by itself."""
+    """The body of a request to create or update products. Each product succeeds or fails independently."""
 
     # Each product is checked separately, even if it is not an object.
     products: Annotated[tuple[Any, ...], MinLen(1), MaxLen(MAX_PRODUCTS)]

@@ -95,7 +95,7 @@ _LISTED: Final[Mapping[str, tuple[str, ...]]] = {
     "media": get_args(MediaField),
     "expansions": get_args(Expansion),
 }
-"""The known names. Those of polls and places are not documented."""
+"""The known names. The names for polls and places are not documented."""
 
 _JOINED_BY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "attachments.media_keys": {"post": ("attachments",)},
@@ -171,7 +171,7 @@ def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tupl
     names: list[str] = []
     for text in texts:
         if not isinstance(text, str):
-            raise invalid(argument, f"must hold texts, not {type(text).__name__}")
+            raise invalid(argument, f"must contain strings, not {type(text).__name__}")
         names += filter(None, map(str.strip, str.__str__(text).split(",")))
     faults = Faults()
     for name in names:
@@ -182,18 +182,18 @@ def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tupl
 
 
 MAX_IDS: Final = 200
-"""The most ids of a filter."""
+"""The maximum number of ids in a filter."""
 
 Count = Annotated[int, Ge(1), Le(1_000)]
-SortBy = Annotated[str, Pattern(r"[a-z_]+-(asc|desc)", "must be an attribute with -asc or -desc, as created_at-desc")]
+SortBy = Annotated[str, Pattern(r"[a-z_]+-(asc|desc)", "must be an attribute with -asc or -desc, like created_at-desc")]
 if TYPE_CHECKING:
     Id = AnyId
 else:
     Id = Annotated[
-        str, IsId(), Pattern(r"[^,\s]+", "must be an id: not empty, and without the commas that separate them")
+        str, IsId(), Pattern(r"[^,\s]+", "must be an id: not empty, and without the commas that separate ids")
     ]
 Ids = Annotated[ListOf[Id], MinLen(1), MaxLen(MAX_IDS)]
-Element = Annotated[str, Pattern(r"[^,\s]+", "must not be empty, and have neither blanks nor commas")]
+Element = Annotated[str, Pattern(r"[^,\s]+", "must not be empty or contain blanks or commas")]
 """An element of a list that is sent joined with commas."""
 MAX_LONG: Final = 2**63 - 1
 Long = Annotated[str, WholeText(MAX_LONG)] | Annotated[int, Ge(0), Le(MAX_LONG)]
@@ -203,7 +203,7 @@ class CursorQuery(TypedDict, total=False):
     """The position in a collection."""
 
     cursor: str
-    """The `next_cursor` of the previous page. A Pager sends it by itself."""
+    """The `next_cursor` of the previous page. A Pager sends it automatically."""
 
 
 class CountQuery(CursorQuery, total=False):
@@ -234,7 +234,7 @@ class RecordQuery(TypedDict, total=False):
 def total_or_cursor(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
     """Yields a broken rule for a total count together with a cursor."""
     if data.get("with_total_count") and "cursor" in data:
-        yield BrokenRule(path="with_total_count", reason="cannot go with cursor", code="EXCLUSIVE_PARAMETERS")
+        yield BrokenRule(path="with_total_count", reason="cannot be combined with cursor", code="EXCLUSIVE_PARAMETERS")
 
 
 TOTAL_OR_CURSOR: Final = Conditions(total_or_cursor)
@@ -270,7 +270,7 @@ class UserPosts(FieldParameters, total=False):
 
 
 class OpenPage(TypedDict, total=False):
-    """Parameters of a collection whose parameters are not documented."""
+    """Parameters of a collection for which none are documented."""
 
     max_results: int
     pagination_token: str
@@ -278,7 +278,7 @@ class OpenPage(TypedDict, total=False):
 
 
 class RulesChangeQuery(TypedDict, total=False):
-    """Options of a change of rules: `dry_run` only tests it."""
+    """Options of a rules change: `dry_run` only tests the change."""
 
     dry_run: bool
 
@@ -294,7 +294,7 @@ NewsStoryQuery = TypedDict("NewsStoryQuery", {"news.fields": tuple[str, ...], "e
 """Parameters for reading one story."""
 
 BackfillMinutes = Annotated[int, Ge(1), Le(5)]
-"""How far back a stream begins. The parameter and its bounds are not documented, but assumed."""
+"""How far back a stream starts. The parameter and its bounds are not documented, but assumed."""
 
 
 class PostStreamQuery(FieldParameters, total=False):

@@ -16,7 +16,7 @@ from socialapi.problems import Problem, ServiceError
 
 MAX_RULE_LENGTH: Final = 2_048
 MAX_RULES: Final = 25_000
-"""The most rules of a project."""
+"""The maximum number of rules in a project."""
 
 
 @attrs.define(kw_only=True)
@@ -75,7 +75,7 @@ def summary_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 # `all` in the path would call another endpoint, which ends every connection of the app.
-EndpointId = Annotated[str, Pattern("(?!all$).*", "must not be `all`, which ends every connection: that is end_all()")]
+EndpointId = Annotated[str, Pattern("(?!all$).*", "must not be `all`, which ends every connection: use end_all()")]
 
 
 @attrs.define(kw_only=True)
@@ -109,7 +109,7 @@ class EndedConnection(Model):
 class EndedConnections(Model):
     """The result of ending connections.
 
-    `ended_count` is the number of ended connections and `uuids` has their UUIDs, if the response has them.
+    `ended_count` is the number of ended connections and `uuids` contains their UUIDs, if the response includes them.
     `failed_kills` is the number of connections that were not ended, and `results` has one entry per connection if the
     service returns them.
     """

@@ -26,7 +26,7 @@ class Undecoded(FrozenRecord):
 
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "Undecoded":
-        """In `to_dict`, bytes are `raw_base64`, because JSON cannot represent them."""
+        """Reads the result of `to_dict`, which has bytes as `raw_base64` because JSON cannot represent them."""
         if not isinstance(data, dict) or "raw_base64" not in data:
             undecoded: Undecoded = read(data, cls)
             return undecoded

@@ -38,7 +38,7 @@ class Affiliation(Model):
 class User(Model):
     """A user. Fields other than `id`, `name` and `username` are selected with `Fields(user=…)`.
 
-    `confirmed_email` is given to the user's own OAuth 2.0 token with the scope `users.email` alone.
+    `confirmed_email` is returned only for the user's own OAuth 2.0 token with the scope `users.email`.
     """
 
     id: str

@@ -1,11 +1,10 @@
 """Validates requests with the rules declared on the models, and lists every broken rule.
 
-A rule is `Annotated` metadata of a field: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
-annotated-types, or `Pattern`, `WholeText` and `IsId` of this module. The type is a rule too: a
-`Literal` is an enumeration, and a field without a default is required. Rules about several fields
-are the `alternatives` of a class, or in its static method `conditions(data, now)`, or in `Conditions` next to a
-TypedDict; the last two yield broken rules. The data is JSON-shaped (`dict`, `list`, `str`, …), so the same declarations
-validate requests and responses.
+A rule is `Annotated` metadata of a field: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of annotated-types, or
+`Pattern`, `WholeText` and `IsId` of this module. The type is a rule too: a `Literal` is an enumeration, and a field
+without a default is required. Rules about several fields are in the `alternatives` of a class, in its static method
+`conditions(data, now)`, or in `Conditions` next to a TypedDict. The last two yield broken rules. The data is
+JSON-shaped (`dict`, `list`, `str`, …), so the same declarations validate requests and responses.
 """
 
 import collections
@@ -35,7 +34,7 @@ Check = Callable[[Any, Path, Report, Now], None]
 Condition = Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
 """Yields the broken rules that concern several fields of a record."""
 Test = Callable[[Any], object]
-"""Returns a truthy value if the value keeps the rule."""
+"""Returns a truthy value if the value follows the rule."""
 
 
 @attrs.frozen
@@ -47,8 +46,8 @@ class Conditions:
 
 @attrs.frozen
 class Alternatives:
-    """Fields of a class of which at least one must be given if they are `required`, and at most one
-    if they are `exclusive`.
+    """Alternative fields of a class. At least one must be given if they are `required`, and at most one if they are
+    `exclusive`.
     """
 
     names: tuple[str, ...]
@@ -62,7 +61,7 @@ class Alternatives:
         if self.required and not given:
             yield BrokenRule(path=first, reason=f"or {' or '.join(others)} is required", code="MISSING_PARAMETER")
         if self.exclusive and len(given) > 1:
-            yield BrokenRule(path=given[1], reason=f"cannot go with {given[0]}", code="EXCLUSIVE_PARAMETERS")
+            yield BrokenRule(path=given[1], reason=f"cannot be combined with {given[0]}", code="EXCLUSIVE_PARAMETERS")
 
 
 @attrs.frozen
@@ -127,7 +126,7 @@ class Faults(list[InvalidInput]):
     def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> bool:
         if not isinstance(problem, InvalidInput):
             return False
-        self.append(problem.with_traceback(None))  # because its frames may hold secrets
+        self.append(problem.with_traceback(None))  # because its frames may contain secrets
         return True
 
     @property
@@ -154,7 +153,7 @@ def is_several(value: object) -> bool:
 
 
 class Unshapeable:
-    """Replaces an argument that cannot be converted, and says why. Only the client creates it."""
+    """Replaces an argument that cannot be converted, and contains the reason. Only the client creates it."""
 
     __slots__ = ("says",)
 
@@ -164,7 +163,7 @@ class Unshapeable:
 
 @attrs.frozen
 class WholeText:
-    """The string consists of the decimal digits of an integer of at most `most`."""
+    """The string is an integer of at most `most`, in decimal digits."""
 
     most: int
 
@@ -173,7 +172,7 @@ def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str 
     """Returns every rule of `declared` that `data` breaks, in the order of the data.
 
     `declared` is an attrs class or any annotated type. `now` is the reference time for rules about the future. The
-    result quotes no value.
+    result never quotes a value.
     """
     report: Report = []
     if not _is_unfit(data, path, report):
@@ -224,8 +223,8 @@ def parse_timestamp(text: str) -> datetime.datetime | None:
 def moment_in_utc(value: datetime.datetime | str, subject: str = "") -> datetime.datetime:
     """Returns a caller's time in UTC, from any form that Python reads.
 
-    Raises InvalidInput, which begins with `subject`, for a string that is not a time, for a time
-    without a zone, and for a time whose year in UTC is not from 1 to 9999.
+    Raises InvalidInput, with a message that starts with `subject`, for a string that is not a time, for a time without
+    a zone, and for a time whose year in UTC is not from 1 to 9999.
     """
     why = NO_TIME
     with contextlib.suppress(ValueError, OverflowError):
@@ -317,7 +316,7 @@ def _all_of(first: Check, *rest: Check) -> Check:
 
 
 def _open_object(value: Any, path: Path, report: Report, now: Now) -> None:
-    """Accepts an object of any names and values."""
+    """Accepts an object with any names and values."""
     if isinstance(value, Mapping):
         _anything(value, path, report, now)
     else:
@@ -364,8 +363,8 @@ class _Sized(_Scalar):
 
 
 class _Constrained:
-    """A type with constraints of a single value. Most types have one constraint: a batch checks a hundred thousand
-    hashes.
+    """A type with constraints on a single value. The most common case, one constraint, is faster, because a batch
+    checks a hundred thousand hashes.
     """
 
     __slots__ = ("accepts", "constraints", "kind")
@@ -399,7 +398,7 @@ class _Constrained:
 
 
 def text_tests(declared: Any) -> tuple[Test, ...]:
-    """Returns the functions that check whether a string keeps the rules of a type, for callers with many strings.
+    """Returns the functions that check whether a string follows the rules of a type, for callers with many strings.
 
     Raises TypeError for a type that is not a string type.
     """
@@ -410,7 +409,7 @@ def text_tests(declared: Any) -> tuple[Test, ...]:
         return ()
     if isinstance(check, _Scalar) and check not in _SCALARS.values():  # an enumeration
         return (check.accepts,)
-    raise TypeError(f"{declared!r} is not a type of texts")
+    raise TypeError(f"{declared!r} is not a string type")
 
 
 _SCALARS: Final[Mapping[Any, Check]] = {
@@ -478,12 +477,12 @@ def _constraint(rule: Any) -> Check:
     for kind, build in _CONSTRAINTS.items():
         if isinstance(rule, kind):
             return build(rule)
-    raise TypeError(f"no check is known for the rule {rule!r}")
+    raise TypeError(f"there is no check for the rule {rule!r}")
 
 
 def _pattern(rule: Pattern) -> Check:
-    # JSON Schema uses the same expressions and has no other form for any character. In Python, this form is equivalent
-    # and skips a long string in one step.
+    # JSON Schema uses the same expressions and has no other notation for "any character". In Python, the replacement is
+    # equivalent and skips a long string in one step.
     expression = rule.expression.replace(r"[\s\S]", "(?s:.)")
     return _Scalar(rule.says, re.compile(expression).fullmatch)
 
@@ -535,8 +534,8 @@ def _object(declared: Any) -> Check:
 
 
 def required_fields(cls: Any) -> tuple[str, ...]:
-    """Returns the names of the fields of a class that a request must have: those without a default,
-    and those whose metadata says that they are `required`, which the client fills in.
+    """Returns the names of a class's fields that a request must have: fields without a default, and fields that the
+    client fills in, which are `required` in their metadata.
     """
     fields = attrs.fields(cls)
     return tuple(wire_name(each) for each in fields if each.default is attrs.NOTHING or each.metadata.get("required"))

@@ -25,22 +25,22 @@ class RateLimit(Exported):
     window_seconds: float
     per: tuple[str, ...] = ()
     is_configured: bool = False
-    """Whether the values come from `Config.rate_limits`, which the service does not raise."""
+    """Whether the values come from `Config.rate_limits`. A limit that the service reports does not raise them."""
 
     def configured(self, overrides: Mapping[str, tuple[int, float]]) -> "RateLimit":
-        """Returns the limit with the values of `Config.rate_limits`, if it is named there."""
+        """Returns the limit with the values from `Config.rate_limits`, if it is listed there."""
         if self.name not in overrides:
             return self
         requests, window_seconds = overrides[self.name]
         return attrs.evolve(self, requests=requests, window_seconds=window_seconds, is_configured=True)
 
     def corrected(self, reported: int) -> int:
-        """Returns the requests that a window allows, after the service has reported a limit."""
+        """Returns the number of requests per window, given the limit that the service has reported."""
         return min(reported, self.requests) if self.is_configured else reported
 
 
 TOTAL_COUNT_READS: Final = RateLimit("total_count_reads", 200, 900.0)
-"""All reads that ask for a total count share this limit."""
+"""The limit shared by all reads that request a total count."""
 
 
 @attrs.frozen
@@ -96,16 +96,14 @@ FAMILIES: Final[Mapping[str, Family]] = {
 class Route(Generic[R]):
     """One endpoint.
 
-    `path` is the documented path with its version, and `path_rules` are the rules of its
-    parameters. `result` is the type of the answer (a collection if it is `Page[T]`), `query`
-    declares the query parameters, `body` is the declared type of the body and `body_in` says where
-    it is sent. `repeatable` says whether an attempt whose outcome is unknown may be repeated, by
-    default if it reads or replaces.
-    `created` says that its success is 201 Created. `open_answer` says that the answer is not
-    documented, so that any object or array is accepted. `retry_undecodable` says that the request is also
-    sent again if its answer cannot be decoded, where other routes raise. `max_body_bytes` bounds
-    the request body. `scopes` are those that a user's OAuth 2.0 token needs. `label` replaces a
-    path written out by the caller in logs.
+    `path` is the documented path with its version, and `path_rules` are the rules of its parameters. `result` is the
+    type of the response (a collection if it is `Page[T]`), `query` declares the query parameters, `body` is the
+    declared type of the body, and `body_in` is where it is sent. `repeatable` says whether an attempt with an unknown
+    outcome may be retried; by default, GET and PUT may. `created` means that success is 201 Created. `open_answer`
+    means that the response is not documented, so any object or array is accepted. `retry_undecodable` means that the
+    request is also retried if its response cannot be decoded; other routes raise an error. `max_body_bytes` bounds the
+    request body. `scopes` are the scopes that a user's OAuth 2.0 token needs. `label` replaces a path from the caller
+    in logs.
     """
 
     method: Method
@@ -160,7 +158,9 @@ class Route(Generic[R]):
         return template
 
     def at(self, **path_parameters: str | int) -> "Target[R]":
-        """Returns the route with its path filled in. Values are percent-encoded, so none can leave its segment."""
+        """Returns the route with its path filled in. Values are percent-encoded, so that no value can leave its
+        segment.
+        """
         return Target(self, path_parameters)
 
 
@@ -182,10 +182,10 @@ class Target(Generic[R]):
         return self.route.template(overrides, versions).format_map(encoded)
 
     def limit_key(self, limit: RateLimit | None) -> str:
-        """Returns the key that requests sharing a rate limit have in common.
+        """Returns the key shared by all requests that count toward the same rate limit.
 
-        A documented limit says what it is counted by. Others are assumed to be counted by endpoint
-        and account; the headers of the first answer supply the numbers.
+        A documented limit specifies what it is counted by. Others are assumed to be counted by endpoint and account;
+        the headers of the first response supply the numbers.
         """
         name = limit.name if limit else f"{self.route.method} {self.route.shown}"
         per = limit.per if limit else tuple(p for p in COUNTED_BY if p in self.path_parameters)

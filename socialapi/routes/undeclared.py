@@ -1,4 +1,4 @@
-"""Routes for paths that a caller defines, with documented facts about them."""
+"""Routes for paths that callers define, with the documented facts about these paths."""
 
 import functools
 import re
@@ -44,8 +44,8 @@ _UNFIT: Final = re.compile(r"\.\.?|[\s\S]*[\x00-\x1f\x7f][\s\S]*")
 def ad_hoc_target(
     method: str, path: str, api: str, auth: str | None, result: Any = object, token_parameter: str | None = None
 ) -> Target[Any]:
-    """Returns the target for a path that has no declared route. Only GET and PUT are retried after
-    an unknown outcome. `token_parameter` names the parameter of page tokens, if it is not the API's.
+    """Returns the target for a path that has no declared route. Only GET and PUT are retried after an unknown outcome.
+    `token_parameter` is the name of the parameter for page tokens, if it differs from the API's.
 
     Raises InvalidInput for an unknown API, and for a method or path that could not be sent
     unchanged.
@@ -57,7 +57,7 @@ def ad_hoc_target(
     if auth not in (None, *auths):
         faults.append(invalid("auth", f"must be None or one of {', '.join(auths)}"))
     if not _is(_METHOD, method) or method.upper() in _NOT_FOR_SERVICES:
-        faults.append(invalid("method", "must be a method of HTTP, for example GET"))
+        faults.append(invalid("method", "must be an HTTP method, for example GET"))
     if not _is(_PATH, path) or any(_UNFIT.fullmatch(unquote(segment)) for segment in path.split("/")):
         why = (
             "must begin with a slash, for example /2/tweets, and have percent-encoded segments, none of which is . or ..; "

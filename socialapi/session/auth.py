@@ -1,4 +1,4 @@
-"""Authenticators: they make the `Authorization` header of each attempt and renew expired tokens."""
+"""Authenticators, which create the `Authorization` header of each attempt and renew expired tokens."""
 
 import asyncio
 import copy
@@ -34,10 +34,10 @@ INVALID_TOKEN_CODE: Final = 89
 _DEAD_TOKEN: Final = frozenset({str(INVALID_TOKEN_CODE), "invalid_token", "expired_token"})
 """The error codes for a token that is no longer valid (RFC 6750, section 3.1)."""
 RENEWAL_PAUSE_SECONDS: Final = 60.0
-"""How long a credential is not renewed after the service has rejected a token that was just renewed."""
+"""How long renewals of a credential pause after the service has rejected a newly renewed token."""
 TOKEN_RATE_CODE: Final = 99
 TOKEN_RATE_PAUSE_SECONDS: Final = 60.0
-"""How long the client requests no token after code 99. The documentation gives no number."""
+"""How long the client waits after code 99 before it requests another token. The documentation specifies no duration."""
 _TRANSIENT_ERRORS: Final = (TransportError, RateLimited, RateLimitTooLong, ServerError)
 """Failures that a longer timeout or more retries may avoid."""
 
@@ -78,7 +78,7 @@ class Authenticator(Protocol):
         """Tries to replace a rejected token. Returns whether the next attempt will use a different one."""
 
     def refused_anew(self, token: str) -> None:
-        """Records that the service has rejected a token that had just replaced a rejected one."""
+        """Records that the service has also rejected the token that replaced a rejected one."""
 
 
 class _NotRenewed:
@@ -105,24 +105,24 @@ class RenewalPause:
         self._fetched = token
 
     def refused(self, token: str) -> None:
-        """Begins the pause if the service itself issued the rejected token. A token that another process stored in the
-        cache may have expired since, and the next one may be valid.
+        """Starts the pause if the rejected token came directly from the service. A cached token from another process
+        may have expired in the meantime, so the next one may be valid.
         """
         if token == self._fetched:
             self.begin()
 
     def begin(self) -> None:
-        """Begins the pause."""
+        """Starts the pause."""
         self._until = self._clock.monotonic() + RENEWAL_PAUSE_SECONDS
 
     @property
     def is_on(self) -> bool:
-        """Whether renewals are paused now."""
+        """Whether renewals are currently paused."""
         return self._clock.monotonic() < self._until
 
 
 class StaticAuthenticator(_NotRenewed):
-    """Sends a header that never changes: a ready bearer token, or HTTP Basic authentication."""
+    """Sends a header that never changes: a fixed bearer token, or HTTP Basic authentication."""
 
     def __init__(self, header: str) -> None:
         self._authorization = Authorization(header)
@@ -133,7 +133,7 @@ class StaticAuthenticator(_NotRenewed):
 
 
 class TokenRequester(StaticAuthenticator):
-    """Authenticates the requests for one token, and knows the state of the current request."""
+    """Authenticates the requests for one token, and tracks the state of the current request."""
 
     def __init__(self, header: str, clock: Clock) -> None:
         super().__init__(header)
@@ -143,7 +143,7 @@ class TokenRequester(StaticAuthenticator):
         """Whether a response with tokens may be in flight."""
 
     async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
-        """Returns the header of a request that is sent now."""
+        """Returns the header of a request that is about to be sent."""
         self.is_sent = True
         return await super().authorize(request, options)
 
@@ -154,8 +154,8 @@ class TokenRequester(StaticAuthenticator):
             self._free_at = self._clock.monotonic() + failure.retry_after_seconds
 
     def too_late(self, reason: str) -> SocialApiError:
-        """Returns the error of a call that has waited as long as it may: the rate limit's error, if the token waits for
-        a rate limit.
+        """Returns the error of a call that has waited as long as it may: RateLimitTooLong while the token endpoint is
+        rate limited, otherwise TransportError.
         """
         wait_seconds = self._free_at - self._clock.monotonic()
         if wait_seconds <= 0:
@@ -170,7 +170,7 @@ Fetch = Callable[[TokenRequester, CallOptions | None], Awaitable[str]]
 class OAuth1Authenticator(_NotRenewed):
     """Signs requests with OAuth 1.0a, for a user's token or for a step of a sign-in.
 
-    Every attempt has a fresh nonce and timestamp, so that the service treats none as a replay.
+    Every attempt has a fresh nonce and timestamp, so that the service never mistakes one for a replay.
     """
 
     def __init__(self, credential: OAuth1 | SignIn, clock: Clock) -> None:
@@ -192,9 +192,9 @@ class OAuth1Authenticator(_NotRenewed):
 class AppOnlyAuthenticator:
     """Holds one app-only token per app and fetches a new one when the service rejects it.
 
-    Concurrent calls, and processes that share the token cache, cause one fetch. The fetch uses the
-    timeout and retries of the call that triggered it. Calls that wait for it share its token. They
-    share its failure too, unless their own options could have led to another outcome.
+    Concurrent calls, and processes that share the token cache, trigger only one fetch. The fetch uses the timeout and
+    retries of the call that triggered it. Calls that wait for the fetch share its token. They also share its failure,
+    unless their own options could have led to a different outcome.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class AppOnlyAuthenticator:
                 async with asyncio.timeout(seconds):
                     await self._lock.acquire()
             except TimeoutError:
-                reason = f"another call is fetching the token, and has none after {round(seconds or 0, 2):g} s"
+                reason = f"another call is still fetching the token after {round(seconds or 0, 2):g} s"
                 raise self.requester.too_late(reason) from None
         else:
             await self._lock.acquire()
@@ -255,7 +255,7 @@ class AppOnlyAuthenticator:
             self._lock.release()
 
     async def _cached(self) -> str | None:
-        """Returns the token in the cache, or None if there is none or it cannot be sent as a header."""
+        """Returns the cached token, or None if there is none or it cannot be sent in a header."""
         token = await self._cache.load(self._key)
         return Secret(token) if token is not None and is_token(token) else None
 
@@ -263,10 +263,10 @@ class AppOnlyAuthenticator:
         if self._failure is not None and self._clock.monotonic() < self._refused_until:
             raise copy.copy(self._failure)
         async with self._cache.lock(self._key):
-            # Another process may have fetched one while this one waited for the lock.
+            # Another process may have fetched a token while this one waited for the lock.
             token = await self._cached()
             if token is None:
-                # Kept in memory before it is stored: with a full disk, the next call must not fetch again.
+                # Kept in memory before it is stored, so that the next call does not fetch again if the disk is full.
                 token = self._token = await self._ask(options)
                 await self._cache.store(self._key, token)
         return token
@@ -285,10 +285,9 @@ class AppOnlyAuthenticator:
         return token
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
-        """Drops the rejected token and fetches a new one, unless another task has replaced it already.
+        """Drops the rejected token and fetches a new one, unless another task has already replaced it.
 
-        Returns False if the service issues the same token again, because it would reject that
-        token.
+        Returns False if the service issues the same token again, because that token would be rejected.
         """
         if dead.token is None or (self._token == dead.token and self._pause.is_on):
             return False
@@ -299,11 +298,11 @@ class AppOnlyAuthenticator:
         return True
 
     def refused_anew(self, token: str) -> None:
-        """Begins a pause without renewals if the token came from the service itself."""
+        """Pauses renewals if the token came directly from the service."""
         self._pause.refused(token)
 
     async def forget(self, token: str) -> None:
-        """Drops only this token from memory and from the cache."""
+        """Drops the token from memory and from the cache. Keeps any other token."""
         async with self._lock:
             if self._token == token:
                 self._token = None

@@ -36,12 +36,12 @@ class PendingSignIns:
         return self._secrets.get(token)
 
     def ended(self, token: str) -> None:
-        """Forgets a request token that was exchanged."""
+        """Forgets a request token that has been exchanged."""
         self._secrets.pop(token, None)
 
 
 class Authenticators:
-    """Chooses the credential for a request: the first kind that the API family accepts and the user gave."""
+    """Chooses the credential for a request: the first kind that the API family accepts and the user has passed."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Authenticators:
     def choose(self, family: Family) -> Authenticator:
         """Returns the authenticator for the family.
 
-        Raises ConfigurationError if none of the given credentials is accepted by it.
+        Raises ConfigurationError if the family accepts none of the given credentials.
         """
         for kind in family.credentials:
             if kind in self._by_kind:

@@ -1,4 +1,4 @@
-"""Limits the requests in flight of a session, and the batches in flight of all its bulk jobs."""
+"""Limits a session's requests in flight, and the batches in flight across all its bulk jobs."""
 
 import asyncio
 import contextlib
@@ -10,14 +10,15 @@ import attrs
 
 MAX_ROWS: Final = 130_000
 MAX_BYTES: Final = 12_000_000
-"""What all jobs have in flight together, unless `Config` says otherwise."""
+"""The maximum that all jobs together have in flight, unless `Config` sets another limit."""
 PACKED_ROWS: Final = 500_000
 PACKED_BYTES: Final = 64_000_000
-"""The bytes and rows in flight of all packed jobs. The quota allows 25 of their requests a second, with 5 MB and 30,674
-rows each. With responses of half a second, these bounds fill the quota, and 12 MB would fill a fifth of it.
+"""The maximum bytes and rows in flight across all packed jobs. The quota allows 25 of their requests per second, each
+with 5 MB and 30,674 rows. If a response takes half a second, these limits use the full quota; 12 MB would use a fifth
+of it.
 """
 KEPT_FREE: Final = 0.25
-"""The share of the room that is reserved for jobs without a batch in flight, while several jobs send."""
+"""The share of the budget that is reserved for jobs without a batch in flight while several jobs are sending."""
 
 
 @attrs.define(eq=False)
@@ -59,23 +60,23 @@ class _InUse:
     rows: int = 0
     size_bytes: int = 0
     batches: Counter[object] = attrs.field(factory=Counter)
-    """Batches with room, by their job."""
+    """The batches that have room, by job."""
     waiting: deque[tuple[Room, asyncio.Future[bool]]] = attrs.field(factory=deque)
 
 
 class InFlightBudget:
-    """Bounds the rows and bytes in flight of all jobs together.
+    """Bounds the rows and bytes in flight across all jobs.
 
-    Room is granted in order of arrival. A batch that is larger than all of the room is sent when
-    nothing else is in flight, and no later one is sent before it. A job that already has a batch in
-    flight is skipped while there is no room for another one, and leaves a quarter of the room to jobs
-    that have none, so that jobs that wait for a rate limit do not block the others.
+    Room is granted in order of arrival. A batch larger than the entire budget is sent when nothing else is in flight,
+    and no later batch overtakes it. A job that already has a batch in flight is skipped while there is no room for
+    another, and leaves a quarter of the budget to jobs that have none. This way, jobs that wait for a rate limit do not
+    block the others.
     """
 
     def __init__(self, max_rows: int, max_bytes: int) -> None:
         self._max_rows = max_rows
         self._max_bytes = max_bytes
-        # One per event loop: an abandoned loop must not keep its room in the next one.
+        # One per event loop: batches of an abandoned loop must not take up room in the next one.
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _InUse] = WeakKeyDictionary()
 
     @property
@@ -142,8 +143,8 @@ class InFlightBudget:
 class ConnectionPlaces:
     """The connection slots, taken in order of arrival.
 
-    aiohttp's own limit would count the wait for a connection as time for connecting. Waits are
-    bounded in real time, like waits for sockets.
+    With aiohttp's own limit, the wait for a slot would count toward the connect timeout. Waits are bounded in real
+    time, as waits for sockets are.
     """
 
     def __init__(self, count: int) -> None:
@@ -151,7 +152,8 @@ class ConnectionPlaces:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def try_take(self) -> bool:
-        """Takes a slot if one is free, and returns whether it did. No task waits while a slot is free."""
+        """Takes a slot if one is free, and returns whether it did. If a slot is free, no other task is waiting for one.
+        """
         if self._free < 1:
             return False
         self._free -= 1

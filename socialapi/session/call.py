@@ -52,13 +52,13 @@ class Call(Generic[R]):
     started: float = 0.0
     attempt: int = 0
     waited: float = 0.0
-    """The seconds spent so far on waiting for limits, tokens and the next attempt."""
+    """The seconds spent so far waiting for limits, tokens and the next attempt."""
     authorization: Authorization | None = None
     renewed: bool = False
     failure: Failure | None = None
 
     def located(self, error: E) -> E:
-        """Returns the error with the name of this call in it."""
+        """Returns the error with the name of this call added."""
         url = urlsplit(self.request.url)
         error.at(self.request.method, url.path, url.hostname or "")
         return error

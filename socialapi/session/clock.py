@@ -10,7 +10,8 @@ T = TypeVar("T")
 
 
 class Clock(Protocol):
-    """Tells the time and sleeps. Pass one to control time in tests; only socket timeouts use real time."""
+    """A source of the time and of sleep. Pass one to control time in tests; only socket timeouts still use real time.
+    """
 
     def time(self) -> float:
         """Returns the wall time in epoch seconds."""
@@ -35,7 +36,7 @@ class SystemClock:
 
 
 async def _end_within(clock: Clock, work: "asyncio.Future[Any]", seconds: float) -> None:
-    """Waits for the work, at most `seconds` by the clock, and cancels it if it is not done by then."""
+    """Waits for `work` for at most `seconds` by the clock, then cancels it if it is not done."""
     waiters = (work, asyncio.ensure_future(clock.sleep(seconds)))
     try:
         await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)

@@ -25,10 +25,10 @@ MAX_BYTES_READ: Final = 65_536
 class Forwarder:
     """POSTs bodies to one URL.
 
-    Does not follow redirects. Sends a body again, with growing waits, while the URL cannot be
-    reached or its response is not final, as for other requests (5xx, 408, 429 and the like).
-    `network` sets the proxy and certificates; by default they come from the environment. `tell`
-    receives a message when retrying begins, each time the reason changes, and when it ends.
+    Does not follow redirects. Retries with growing waits while the URL cannot be reached or its response is not final.
+    As for other requests, 5xx, 408, 429 and the like are not final. `network` sets the proxy and certificates; by
+    default they come from the environment. `tell` receives a message when retrying starts, each time its reason
+    changes, and when it ends.
 
     Raises ConfigurationError for a URL that is neither https nor on this machine.
     """
@@ -76,7 +76,7 @@ class Forwarder:
                 reported = outcome
                 problem = outcome if isinstance(outcome, str) else f"HTTP {outcome}"
                 self._tell(f"{self.host}: {problem}; events wait until it accepts them")
-            # Not `retry.decide`: it waits for a random share, and gives up.
+            # Not `retry.decide`, which waits for a random part of the time and eventually gives up.
             wait = doubled(BACKOFF_SECONDS, BACKOFF_CEILING_SECONDS, failures)
             failures += 1
             await self._clock.sleep(wait * (1.0 + JITTER_SHARE * self._rng.random()))

@@ -1,4 +1,4 @@
-"""Guesses at the cause of a rejected call, for the message of its error."""
+"""Guesses why a call was rejected, for the error message."""
 
 import re
 from typing import Any, Final
@@ -30,12 +30,12 @@ def hint_of(error: ApiError, request: Request[Any], *, is_signed: bool, now: flo
         return "is the account one of yours? `socialapi ads accounts` lists them"
     user = _USER.search(path)
     if user is not None and error.status in (400, 404) and not user.group("id").isdecimal():
-        return "a user is named by the numeric id, not by the handle"
+        return "a user is identified by the numeric id, not by the handle"
     return None
 
 
 def _concerns_account(error: ApiError, path: str) -> bool:
-    """Returns whether the response says that the service rejects the account in the path."""
+    """Returns whether the service rejected the account in the path."""
     account = _ACCOUNT.search(path)
     if account is None or error.status not in (401, 403, 404):
         return False
@@ -51,7 +51,7 @@ def clock_error(ahead_seconds: float) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Returns a time in words: 3,605 s are "an hour"."""
+    """Returns a duration in words: 3,605 s is "an hour"."""
     for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= 0.95 * size:
             count = max(1, round(seconds / size))

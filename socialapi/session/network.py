@@ -1,7 +1,7 @@
 """Proxies and TLS certificates, from arguments or the environment.
 
-The client does not use aiohttp's own support for the environment (`trust_env`), which also reads
-credentials from netrc files, and sends requests to this machine through the proxy.
+The client does not use aiohttp's own support for the environment (`trust_env`), which also reads credentials from netrc
+files and uses the proxy for requests to this machine.
 """
 
 import asyncio
@@ -43,10 +43,9 @@ class Proxy:
 
 
 def read_proxy(name: str, text: object) -> Proxy:
-    """Returns the proxy of a URL, which may contain a user name and password; `http://` is optional.
+    """Returns the proxy at a URL, which may contain a user name and password; `http://` is optional.
 
-    Raises ConfigurationError, which does not show the URL; `name` is the argument or variable that
-    contained it.
+    Raises ConfigurationError, without showing the URL; `name` is the argument or variable that contained it.
     """
     parts = _parse_proxy(text)
     if parts is None:
@@ -75,13 +74,15 @@ class Proxies:
 
     given: Proxy | None = None
     by_scheme: Mapping[str, tuple[str, str]] = attrs.field(factory=dict, repr=False)
-    """Maps the scheme of a host to the variable that names a proxy, and its value, which is parsed when needed."""
+    """The environment variable that sets the proxy, and its value, by URL scheme. Values are parsed when they are
+    needed.
+    """
     exempt: tuple[str, ...] = ()
     """The entries of `NO_PROXY`."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str], *, own: bool) -> Self:
-        """Returns the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name.
+        """Returns the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` configure.
 
         Lower-case names take precedence. With `own`, `SOCIALAPI_PROXY` replaces the first two if it
         is set.
@@ -94,9 +95,9 @@ class Proxies:
         return cls(by_scheme={scheme: each for scheme, each in found.items() if each[1]}, exempt=tuple(exempt))
 
     def choose(self, scheme: str, host: str, port: int | None) -> Proxy | None:
-        """Returns the proxy for requests to a host, or None. A proxy of the environment is never used for loopback.
+        """Returns the proxy for requests to a host, or None. A proxy from the environment is never used for loopback.
 
-        Raises ConfigurationError if the variable is not the URL of a proxy.
+        Raises ConfigurationError if the variable does not contain the URL of a proxy.
         """
         if self.given is not None:
             return self.given
@@ -148,7 +149,7 @@ def _is_in(address: ipaddress.IPv4Address | ipaddress.IPv6Address, network: str)
 
 @attrs.frozen(kw_only=True, repr=False)
 class Certificates:
-    """The certificate files of TLS connections, each with the variable that named it."""
+    """The certificate files of TLS connections, each with the variable that specifies it."""
 
     authorities: tuple[str, str] | None = None
     """A file with the trusted authorities."""
@@ -163,7 +164,7 @@ class Certificates:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str], *, own: bool, common: bool = True) -> Self | None:
-        """Returns the certificates that the environment names; None if it names none.
+        """Returns the certificates that the environment specifies, or None if it specifies none.
 
         `common` reads OpenSSL's variables, `SSL_CERT_FILE` and `SSL_CERT_DIR`. `own` reads
         `SOCIALAPI_CA_FILE`, `SOCIALAPI_CLIENT_CERT`, `SOCIALAPI_CLIENT_KEY` and
@@ -213,7 +214,7 @@ class Certificates:
         return context
 
     def _trusted(self) -> tuple[str | None, str | None]:
-        """Returns the file and the directories of trusted authorities; None and None for the defaults."""
+        """Returns the file and the directories of trusted authorities, or None and None for the defaults."""
         file = self.authorities[1] if self.authorities else None
         folder = self.directory[1] if self.directory else None
         if folder is not None and self.directory and not any(Path(each).is_dir() for each in folder.split(os.pathsep)):
@@ -234,7 +235,7 @@ class Certificates:
 
 
 def _check_size(path: str) -> None:
-    """Raises OSError for a file that is too large, or a device, because OpenSSL would read all of it."""
+    """Raises OSError for a device or a file that is too large, because OpenSSL would read all of it."""
     found = Path(path).stat()
     if stat.S_ISCHR(found.st_mode):
         raise OSError(errno.EINVAL, "it is a device")
@@ -247,7 +248,7 @@ def _use(name: str, load: Callable[[], None], asked_for_password: Sequence[bool]
     try:
         load()
     except ssl_module.SSLError as problem:
-        reason = "the file holds no certificate (and key) in PEM format that can be read"
+        reason = "the file contains no readable certificate (and key) in PEM format"
         if problem.reason == "KEY_VALUES_MISMATCH":
             reason = "the key does not belong to the certificate"
     except OSError as problem:
@@ -299,11 +300,10 @@ class Network:
         has_session: bool = False,
         has_connector: bool = False,
     ) -> Self:
-        """Returns the network settings given, or those of the environment.
+        """Returns the given network settings, or the environment's.
 
-        `own` reads this package's variables too. A user's session keeps its own proxy and
-        certificates, a user's connector its own certificates. Raises ConfigurationError for invalid
-        arguments.
+        `own` also reads this package's variables. A user's session keeps its own proxy and certificates; a user's
+        connector keeps its own certificates. Raises ConfigurationError for invalid arguments.
         """
         if not isinstance(ssl, ssl_module.SSLContext | bool):
             raise ConfigurationError(f"ssl must be an ssl.SSLContext, True or False, not {type(ssl).__name__}")

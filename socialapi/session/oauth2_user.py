@@ -40,7 +40,7 @@ codes that services use).
 
 RENEW_AHEAD_SECONDS: Final = 60.0
 RENEW_AHEAD_SHARE: Final = 0.1
-"""A token is renewed this long before it expires, or in the last tenth of a shorter lifetime."""
+"""A token is renewed this many seconds before it expires, or in the last tenth of its lifetime if that is shorter."""
 
 EARLY_RETRY_SECONDS: Final = 10.0
 """How long to wait after a failed early renewal, while the old token is still valid."""
@@ -55,7 +55,7 @@ _LAST_SECOND: Final = 2**53
 class TokenPair:
     """An access token and its refresh token.
 
-    Times are epoch seconds, or None if the service named no lifetime.
+    Times are epoch seconds, or None if the service reported no lifetime.
     """
 
     access_token: str = attrs.field(repr=False, converter=Secret)
@@ -65,7 +65,7 @@ class TokenPair:
 
     @classmethod
     def from_answer(cls, tokens: RenewedTokens, *, old: "TokenPair", now: float) -> "TokenPair":
-        """Returns the pair in a response of the token endpoint.
+        """Returns the pair from a response of the token endpoint.
 
         Keeps the old refresh token if the service does not rotate refresh tokens, and the old
         access token if the response has none.
@@ -105,7 +105,9 @@ class TokenPair:
 
 
 def _is_time(value: object) -> bool:
-    """Returns whether a value is a number of seconds. NaN is not, because it would never expire."""
+    """Returns whether a value is a number of seconds. NaN does not count, because a token with that time would never
+    expire.
+    """
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LAST_SECOND
 
 
@@ -121,10 +123,10 @@ def pair_key(host: str, credential: OAuth2User) -> str:
 class OAuth2UserAuthenticator:
     """Holds a user's bearer token and renews it, once for all tasks and for all processes that share the token cache.
 
-    A pair in the cache takes precedence over the one in the credential, because the service accepts
-    each refresh token once. A new pair is used only after it is stored. A renewal is not cancelled with the call that
-    waits for it, because its response may hold the only valid refresh token. Without that token, the user would have to
-    sign in again. For the same reason it uses the options of the client, not those of a call.
+    A pair in the cache takes precedence over the one in the credential, because the service accepts each refresh token
+    only once. A new pair is used only after it is stored. A renewal is not cancelled with the call that waits for it,
+    because its response may hold the only valid refresh token. Without that token, the user would have to sign in
+    again. For the same reason, it uses the client's options and not the call's.
     """
 
     def __init__(self, credential: OAuth2User, cache: TokenCache, clock: Clock, ask: Ask, host: str) -> None:
@@ -173,7 +175,7 @@ class OAuth2UserAuthenticator:
         return True
 
     def refused_anew(self, token: str) -> None:
-        """Begins a pause without renewals if the token came from the service itself."""
+        """Pauses renewals if the token came directly from the service."""
         self._pause.refused(token)
 
     async def _load(self) -> TokenPair:
@@ -183,7 +185,7 @@ class OAuth2UserAuthenticator:
             return self._pair
 
     async def _renew_early(self, pair: TokenPair, options: CallOptions | None) -> TokenPair:
-        """Returns the next pair, or this one if the renewal fails and it is still valid."""
+        """Returns the next pair, or the current one if the renewal fails while the current one is still valid."""
         is_over = pair.is_expired(self._clock.time())
         if not is_over and self._clock.monotonic() < self._early_again_at:
             return pair
@@ -193,12 +195,12 @@ class OAuth2UserAuthenticator:
             if is_over:
                 raise
             facts = {"socialapi_error": type(problem).__name__}
-            logger.warning("an access token that ends soon was not renewed: %s", problem, extra=facts)
+            logger.warning("an access token that expires soon was not renewed: %s", problem, extra=facts)
             self._early_again_at = self._clock.monotonic() + EARLY_RETRY_SECONDS
             return pair
 
     async def _renewed(self, old: TokenPair, options: CallOptions | None) -> TokenPair:
-        """Returns the pair after the old one. Waits for it as long as the call may wait."""
+        """Returns the pair that replaces the old one. Waits for it as long as the call may wait."""
         renewal = self._renewal
         if renewal is None or renewal.done():
             renewal = self._renewal = asyncio.get_running_loop().create_task(self._renew(old))
@@ -207,18 +209,18 @@ class OAuth2UserAuthenticator:
             async with asyncio.timeout(seconds):
                 return await shielded(renewal)
         except TimeoutError:
-            reason = f"the token is being renewed, and there is none after {round(seconds or 0, 2):g} s"
+            reason = f"the token is still being renewed after {round(seconds or 0, 2):g} s"
             raise self._requester.too_late(reason) from None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # The renewal was cancelled, by `aclose`, and not this call.
+            # `aclose` cancelled the renewal, not this call.
             raise TransportError("the client was closed while its token was being renewed") from None
 
     async def _renew(self, old: TokenPair) -> TokenPair:
-        """Returns the pair after the old one, from another process or from the service. Stores it before use, even if
-        an error then says that a part of it is missing.
+        """Returns the pair that replaces the old one, from another process or from the service. Stores it before use.
+        If the response was incomplete, stores what it contained and then raises an error.
         """
         problem = None
         async with self._cache.lock(self._key):
@@ -256,8 +258,8 @@ class OAuth2UserAuthenticator:
         return pair, problem
 
     async def aclose(self, timeout_seconds: float) -> None:
-        """Ends a renewal in progress. If its request is sent, waits for the response, which may hold the only valid
-        refresh token, for at most `timeout_seconds`.
+        """Ends a renewal in progress. If its request has been sent, waits at most `timeout_seconds` for the response,
+        which may contain the only valid refresh token.
         """
         renewal = self._renewal
         if renewal is not None and not renewal.done():
@@ -269,7 +271,7 @@ class OAuth2UserAuthenticator:
 
 @attrs.frozen
 class _Refusal:
-    """The rejection of a refresh token, which is not sent again before a monotonic time."""
+    """The rejection of a refresh token, with the monotonic time before which the token is not sent again."""
 
     token: str = attrs.field(repr=False)
     error: ApiError
@@ -277,8 +279,8 @@ class _Refusal:
 
 
 def with_advice(refusal: ApiError, advice: str) -> ApiError:
-    """Returns the error, with advice as its hint if it is final and has a known reason, such as a code or refresh token
-    that is no longer valid.
+    """Returns the error. Adds advice as its hint if the error is final and has a known reason, such as a code or
+    refresh token that is no longer valid.
     """
     said = [(str(each.code or "").lower(), each.message or "") for each in refusal.errors]
     said += [(each.slug.lower().replace("-", "_"), f"{each.title} {each.detail}") for each in refusal.problems]

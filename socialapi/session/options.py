@@ -26,7 +26,7 @@ _is_name: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 @attrs.frozen(kw_only=True)
 class CallOptions:
     """The timeout and retry policy of a call, and how long it waits for a connection slot. `bulk` calls do not use the
-    reserve of each rate limit. `headers` are sent in addition to those of the SDK.
+    reserve of each rate limit. `headers` are sent in addition to the SDK's headers.
     """
 
     timeout_seconds: float
@@ -61,9 +61,9 @@ class CallOptions:
 
 
 def checked_headers(given: object) -> dict[str, str]:
-    """Returns the headers that a caller adds to requests, with their names in lower case.
+    """Returns the headers that a caller adds to requests, with lower-case names.
 
-    Raises ConfigurationError, which shows no value, for headers that the SDK sets and for invalid headers.
+    Raises ConfigurationError for invalid headers and for headers that the SDK sets. The error shows no values.
     """
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"headers must be a mapping of names to values, not {type(given).__name__}")
@@ -74,7 +74,7 @@ def checked_headers(given: object) -> dict[str, str]:
         if name.lower() in _RESERVED_HEADERS:
             raise ConfigurationError(f"the header {name} is set by the SDK: leave it out of headers")
         if name.lower() in headers:
-            raise ConfigurationError(f"headers has {name} twice, in upper and lower case")
-        headers[name.lower()] = Secret(value)  # a value may be a key
+            raise ConfigurationError(f"headers contains {name} twice, with different capitalization")
+        headers[name.lower()] = Secret(value)  # a value may be a credential
     check_headers(headers)
     return headers

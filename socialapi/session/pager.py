@@ -20,7 +20,7 @@ T = TypeVar("T")
 logger: Final = logging.getLogger("socialapi")
 
 Fetch = Callable[[str | None, int | None], Coroutine[Any, Any, Page[T]]]
-"""Requests the page of a token with a number of items; None means the first page, and the service's default size."""
+"""Requests the page for a token, with a page size. None means the first page, or the service's default size."""
 Spawn = Callable[[Coroutine[Any, Any, Page[T]]], "asyncio.Task[Page[T]]"]
 
 
@@ -36,21 +36,21 @@ class Pager(Generic[T]):
     After `pages()` has returned a page, `position` is after that page, even if you have not used all of it:
     `page.position_at(index)` is the position after one of its items.
 
-    Iteration ends when the service names no next page; an empty page does not end it. Reading costs money and counts
-    toward caps, so the next page is requested only once half of the items of the current page were used, or when a
-    complete page is returned. Leaving the loop early wastes at most one request.
+    Iteration ends when the service returns no token for a next page; an empty page does not end it. Reading costs money
+    and counts toward caps, so the next page is requested only once half of the current page's items have been used, or
+    when a complete page is returned. Leaving the loop early wastes at most one request.
 
     Unless the call sets a page size, `collect` and tables request the largest pages that their `limit` needs. Loops
     over posts start with the service's default and at most double the size from page to page; loops over advertising
     collections request the largest pages. `first()`, `await` and `Config(page_growth=False)` use the service's default.
 
     `pages_read` and `items_read` count the pages that arrived, and the items on them. Raises DecodeError if a page
-    token repeats, because the iteration would never end: immediately if it is among the last 1,000, and otherwise
-    before three times as many pages were read as exist.
+    token repeats, because the iteration would never end: immediately if it is among the last 1,000, otherwise before
+    the iteration has read three times as many pages as exist.
 
-    `undecoded` counts the items that could not be decoded, and `partial_errors` the errors in addition to the items, on
-    the pages so far. Neither ends the iteration; each page has its own. A warning is logged for each page with
-    undecoded items and, when iterating over items rather than pages, for each page with errors.
+    `undecoded` counts the items that could not be decoded, and `partial_errors` counts the errors that arrived with the
+    items, on all pages so far. Neither ends the iteration, and each page lists its own. A warning is logged for each
+    page with undecoded items and, when iterating over items rather than pages, for each page with errors.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Pager(Generic[T]):
         self._sizes = sizes
         self._key = key
         self._begin = Position() if start is None else Position.read(start)
-        # The page of the last item, and its index there.
+        # The page of the last item, and the item's index on it.
         self._page: Page[T] | None = None
         self._index: int = 0
         self.undecoded: int = 0
@@ -86,10 +86,10 @@ class Pager(Generic[T]):
         """The current position as a string; pass it as `start=` to continue with the next item, or after
         `pages()` with the next page.
 
-        It is valid for the same method with the same arguments, except that the page size may
-        differ. It contains up to eight of the last returned items. If the last one is no longer on the page, because it
-        was deleted or newer items have moved it, iteration continues after the previous one, or at the start of that
-        page if none is left. Items may then repeat, but none is skipped.
+        It is valid for the same method with the same arguments, except that the page size may differ. It contains up to
+        eight of the last returned items. If the last one is no longer on the page, because it was deleted or newer
+        items have moved it, iteration continues after the item before it, or at the start of that page if none of the
+        eight is left. Items may then repeat, but none is skipped.
         """
         # Built on access, because few callers need it for every item.
         return str(self._begin if self._page is None else Position.behind(self._page, self._index))
@@ -155,15 +155,15 @@ class Pager(Generic[T]):
     async def collect(self, *, limit: int | None = None) -> list[T]:
         """Returns the items as a list, at most `limit` of them.
 
-        Never returns an incomplete list. An error has the items so far in `collected`, and the position to continue
-        from in `position`. Raises InvalidInput if `limit` is not an int.
+        Never returns an incomplete list. If reading fails, the error has the items so far in `collected` and the
+        position to continue from in `position`. Raises InvalidInput if `limit` is not an int.
         """
         items: list[T] = []
         limit = _checked_limit(limit)
         if limit == 0:
             return items
         try:
-            # Closed here, before the event loop gets to request a page that is not needed.
+            # Closed here, so that the event loop never requests a page that is not needed.
             async with contextlib.aclosing(self._items(self._walk(limit, at_once=True))) as walk:
                 async for item in walk:
                     items.append(item)
@@ -179,19 +179,19 @@ class Pager(Generic[T]):
         The table omits expanded objects: `with_pages()` yields each item with the expanded objects of its page.
 
         Each page is converted to rows when it arrives, so only one page of items is in memory. Never returns an
-        incomplete table. An error has the table of the items so far as the only item of `collected`, and the position
-        to continue from in `position`. Raises InvalidInput as `Page.to_arrow` does.
+        incomplete table. If reading fails, the error has a table of the items so far as the only item of `collected`,
+        and the position to continue from in `position`. Raises InvalidInput as `Page.to_arrow` does.
         """
         from socialapi.integrations import arrow
 
         if self.item_type is None:
-            raise InvalidInput("the type of the items is unknown: ask for a table of each page")
+            raise InvalidInput("the type of the items is unknown: convert each page to a table instead")
         left = _checked_limit(limit)
         chunks, position = [arrow.arrow_table((), self.item_type)], self.position
         if left == 0:
             return chunks[0]
         try:
-            # Closed here, before the event loop gets to request a page that is not needed.
+            # Closed here, so that the event loop never requests a page that is not needed.
             async with contextlib.aclosing(self._whole_pages(self._walk(left, at_once=True))) as pages:
                 async for page in pages:
                     if page.errors:
@@ -214,12 +214,12 @@ class Pager(Generic[T]):
         """
         from socialapi.integrations import arrow
 
-        arrow.check_pandas()  # before any page is asked for
+        arrow.check_pandas()  # before any page is requested
         return arrow.data_frame(await self.to_arrow(limit=limit))
 
     async def _walk(self, left: int | None = None, *, at_once: bool = False) -> "_Walk[T]":
-        """Yields every page from the start, with the number of its items to skip, and the next page. With `at_once`,
-        pages are as large as the `left` items need, or as large as possible.
+        """Yields every page from the start, each with the number of items to skip on it and the page after it. With
+        `at_once`, pages are as large as the `left` items need, or as large as possible.
         """
         sizes, token = self._sizes, self._begin.token
         size = None if sizes is None else sizes.of_items(left) if at_once else sizes.first
@@ -251,7 +251,7 @@ class Pager(Generic[T]):
                 await ahead.aclose()
 
     def _counted(self, page: Page[T], token: str | None) -> Page[T]:
-        """Returns a page that has arrived, with its location in the collection."""
+        """Counts a page that has arrived, and returns it with its location in the collection."""
         page._origin = PageOrigin(token, 0, self._key)  # noqa: SLF001  # pages and walks know each other
         self.pages_read += 1
         self.items_read += page.arrived_before(len(page.data))
@@ -282,8 +282,8 @@ def _checked_limit(limit: object) -> int | None:
 class _HeldBack(Generic[T]):
     """The pages that are held back because pages may now be smaller than when the position was stored.
 
-    They are released when the item just before the position is found, or when as many items have
-    arrived as were before it.
+    They are released when the item just before the position is found, or when as many items have arrived as preceded
+    the position.
     """
 
     def __init__(self, begin: Position) -> None:
@@ -307,11 +307,11 @@ class _HeldBack(Generic[T]):
 
 
 class _PageAhead(Generic[T]):
-    """The page of a token.
+    """The page for a token.
 
-    It is fetched as soon as the caller lets the event loop run after `begin`. Without a token,
-    there is no page. A caller that needs the page before that fetches it itself. A task would not
-    start earlier, and costs a tenth of the page.
+    After `begin`, it is fetched as soon as the caller lets the event loop run. Without a token, there is no page. A
+    caller that needs the page earlier fetches it directly. A task would not start any earlier, and would add a tenth to
+    the cost of the page.
     """
 
     def __init__(
@@ -331,12 +331,12 @@ class _PageAhead(Generic[T]):
             self._start = self._loop.call_soon(self._begin)
 
     def _begin(self) -> None:
-        # A closed client fetches nothing, and raises an error when the caller asks for the page.
+        # A closed client fetches nothing, and raises an error when the caller requests the page.
         with contextlib.suppress(RuntimeError):
             self._task = self._spawn(self._fetch(self._token, self._size))
 
     async def page(self, token: str) -> Page[T]:
-        """Returns the page of the token."""
+        """Returns the page for the token."""
         if self._start is not None:
             self._start.cancel()
         return await (self._task or self._fetch(token, self._size))
@@ -351,7 +351,7 @@ class _PageAhead(Generic[T]):
 
 
 _Walk = AsyncGenerator[tuple[Page[T], int, _PageAhead[T]], None]
-"""Pages, each with the number of its items to skip and the next page."""
+"""Pages, each with the number of items to skip on it and the page after it."""
 
 
 def _halves(skip: int, count: int) -> tuple[range, range]:

@@ -19,7 +19,7 @@ from socialapi.session.clock import Clock, SystemClock, acquire_with_timeout, wa
 from socialapi.wire.rate_limit_headers import LimitReading
 
 UNKNOWN: Final = math.inf
-"""A wait of unknown length, which ends with a pending reply."""
+"""A wait of unknown length that ends when a pending reply arrives."""
 
 SAME_RESET_SECONDS: Final = 2.0
 """How far apart two reports of the same reset can be. Resets are whole seconds, and replies take time to arrive."""
@@ -36,7 +36,7 @@ class LimitStatus(FrozenRecord):
 
 
 PROBE_SECONDS: Final = 5.0
-"""How long the first request of an unknown limit goes out alone."""
+"""How long the first request under an unknown limit delays the others."""
 
 
 class SlidingWindow:
@@ -44,7 +44,7 @@ class SlidingWindow:
     of the service.
 
     If the length of the window is documented, the client's own count over the last window bounds its requests. The last
-    reported `remaining` bounds them too if the service also counted requests of other programs. While a limit is
+    reported `remaining` also bounds them if the service has counted requests of other programs. While a limit is
     unknown, the first request goes out alone until its reply arrives, for at most `PROBE_SECONDS`.
     """
 
@@ -90,7 +90,7 @@ class SlidingWindow:
         self.in_flight -= 1
 
     def replied(self, now: float, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
-        """Records a reply or an unknown outcome. `refused_for_seconds` is given after a 429."""
+        """Records a reply or an unknown outcome. `refused_for_seconds` is set after a 429."""
         self.in_flight -= 1
         self._answered = True
         if self.window_seconds is not None:
@@ -115,8 +115,8 @@ class SlidingWindow:
             self._former_reset = self._reported_reset
         self._reported_remaining, self._reported_reset, self._unaccounted = reading.remaining, reset, 0
         if self.limit is not None and self.window_seconds is not None:
-            # If the client's own requests account for the complete use of the service's window, only its own count
-            # applies. It is exact, while a reset is reported in whole seconds: waiting for it would leave up to two
+            # If the client's own requests account for all use of the service's window, only the client's count applies.
+            # That count is exact, while resets are reported in whole seconds: waiting for a reset would leave up to two
             # seconds of every window unused.
             opened = self._reported_reset - self.window_seconds - SAME_RESET_SECONDS
             own = self.in_flight + len(self._replies) - bisect.bisect_left(self._replies, opened)
@@ -194,7 +194,7 @@ class SlidingWindow:
         return 0.0 if self._left() - reserve > ahead else self._reported_reset - now
 
     def status(self, now: float) -> LimitStatus:
-        """Returns the state of the limit now."""
+        """Returns the current state of the limit."""
         candidates: list[int] = []
         if self.limit is not None and self.window_seconds is not None:
             candidates.append(self.limit - self.in_flight - self._recent(now))
@@ -218,7 +218,7 @@ class Slot(Protocol):
     def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
         """Records that the service replied, or may have counted the request.
 
-        `refused_for_seconds` is the wait that a 429 asked for.
+        `refused_for_seconds` is the wait that a 429 requested.
         """
 
     def unsent(self) -> None:
@@ -234,7 +234,7 @@ class Pacer(Protocol):
         """
 
     def limits(self) -> Mapping[str, LimitStatus]:
-        """Returns the state of each limit now, by limit key."""
+        """Returns the current state of each limit, by limit key."""
 
     def requests_per_second(self, key: str, documented: RateLimit | None) -> float | None:
         """Returns the sustained rate that the limit allows, or None while it is unknown."""
@@ -273,8 +273,8 @@ class _PacedWindow:
 class SlidingWindowPacer:
     """The default pacer: one sliding window per limit key in this process, corrected by the service's reports.
 
-    Several clients of a process share their limits if you pass them the same pacer, and a custom
-    pacer can wrap it. It belongs to one event loop at a time.
+    Several clients in a process share their limits if you pass them the same pacer, and a custom pacer can wrap it. It
+    belongs to one event loop at a time.
     """
 
     def __init__(self, config: Config | None = None, clock: Clock | None = None) -> None:
@@ -296,7 +296,7 @@ class SlidingWindowPacer:
         return paced
 
     def begin_anew(self) -> None:
-        """Keeps the windows for a new event loop after the old one was closed. The old loop's requests count as
+        """Keeps the windows for a new event loop after the old loop was closed. The old loop's requests count as
         answered now.
         """
         now = self._clock.monotonic()
@@ -314,7 +314,7 @@ class SlidingWindowPacer:
         queue = paced.queues[bulk]
         begin = self._clock.monotonic()
         if not queue.waiting and paced.window.try_take(begin, bulk=bulk):
-            # Nobody is waiting and a slot is free: no need for the queue.
+            # No caller is waiting and a slot is free, so the queue is not needed.
             return paced
         deadline = begin + max_wait_seconds
         while (now := self._clock.monotonic()) < deadline and (seconds := paced.window.probe_seconds(now)) > 0:
@@ -357,7 +357,7 @@ class SlidingWindowPacer:
         return RateLimitTooLong(key, wait_seconds, resets_at)
 
     def limits(self) -> Mapping[str, LimitStatus]:
-        """Returns the state of each limit now, by limit key."""
+        """Returns the current state of each limit, by limit key."""
         now = self._clock.monotonic()
         return {key: paced.window.status(now) for key, paced in self._windows.items()}
 
@@ -369,15 +369,15 @@ class SlidingWindowPacer:
         return window.limit / window.window_seconds
 
     def seconds_until(self, key: str, documented: RateLimit | None, requests: int) -> float:
-        """Returns how long the last of `count` unanswered requests of a job has to wait, including requests in flight."""
+        """Returns how long the last of a job's `requests` must wait. They include the requests in flight."""
         window = self._paced(key, documented).window
         ahead = requests - window.in_flight - 1
         return window.wait_seconds(self._clock.monotonic(), bulk=True, ahead=ahead) if ahead >= 0 else 0.0
 
 
 def seconds_until(pacer: Pacer, key: str, documented: RateLimit | None, requests: int) -> float:
-    """Returns how long the last of `count` unanswered requests of a job has to wait, including requests in flight. For
-    custom pacers, the sustained rate gives an estimate.
+    """Returns how long the last of a job's `requests` must wait. They include the requests in flight. For custom
+    pacers, the sustained rate gives an estimate.
     """
     if isinstance(pacer, SlidingWindowPacer):
         return pacer.seconds_until(key, documented, requests)

@@ -65,7 +65,8 @@ if TYPE_CHECKING:
 class RetryBudget:
     """A retry budget for one host. Each success adds one retry, up to `size`; each retry costs one.
 
-    A host that answers two of three requests never exhausts it. A host that answers none exhausts it once.
+    A host that answers two of every three requests never exhausts it. A host that answers none exhausts it after `size`
+    retries.
     """
 
     def __init__(self, size: int) -> None:
@@ -159,7 +160,7 @@ class Session:
         self.usage: UsageCounter = UsageCounter(self.now())
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True):  # it is missing where `__init__` has failed
+        if not getattr(self, "_closed", True):  # the attribute is missing if `__init__` failed
             warnings.warn(
                 f"a socialapi.Client of {self.config.addresses} was never closed: use `async with Client(…) as client:`, "
                 "or `await client.aclose()`",
@@ -183,8 +184,8 @@ class Session:
     ) -> Call[R]:
         """Returns the call of a route with these arguments. Nothing is sent yet.
 
-        Without `authenticator`, uses the kind of credential that the API prefers. Raises InvalidInput for arguments
-        that break a rule, and ConfigurationError if there is no such credential.
+        Without `authenticator`, uses the kind of credential that the API prefers. Raises InvalidInput for invalid
+        arguments, and ConfigurationError if there is no such credential.
         """
         request = self.plan(target.route).request(target, query, body, self.now)
         return self.prepared(request, options=options, authenticator=authenticator)
@@ -208,7 +209,7 @@ class Session:
         plan = self._plans.get(route)
         if plan is None:
             plan = Plan(route, self.config)
-            if not route.label:  # a route that the caller defines is new for every call
+            if not route.label:  # a route defined by the caller is a new object in every call
                 self._plans[route] = plan
         return plan
 
@@ -232,7 +233,7 @@ class Session:
             return read_result(call.request.target.route, reply)
         except (ApiError, DecodeError) as problem:
             error = problem
-        # Without the frames that have read the response, which may contain tokens.
+        # Without the frames that read the response, because they may contain tokens.
         raise call.located(error).with_traceback(None)
 
     async def _call_until_decoded(self, call: Call[R]) -> R:
@@ -271,7 +272,7 @@ class Session:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            # Retrieved, so that asyncio does not report it when the caller left the loop early.
+            # Retrieved, so that asyncio does not report it if the caller left the loop early.
             task.exception()
 
     def send(self, call: Call[Any]) -> Coroutine[Any, Any, Reply]:
@@ -301,9 +302,8 @@ class Session:
     async def open(self, call: Call[Any], *, answer_seconds: float) -> "LiveReply":
         """Opens a streaming response, and returns it when its headers have arrived.
 
-        Makes one attempt, and a second one if the token had to be replaced. Each may take
-        `answer_seconds` by the clock. Retrying is up to the stream, whose waits differ from those
-        of other calls.
+        Makes one attempt, and a second one if the token had to be replaced. Each may take `answer_seconds` by the
+        clock. Retries are left to the stream, because its waits differ from those of other calls.
 
         Raises ApiError, TransportError, and RateLimitTooLong if the wait for the limit would be too long.
         """
@@ -332,7 +332,8 @@ class Session:
 
     @functools.cached_property
     def _transport(self) -> "Transport":
-        """The transport, created for the first request: a dry run needs neither it nor aiohttp."""
+        """The transport. It is created for the first request, because a dry run needs neither a transport nor aiohttp.
+        """
         if self._closed:
             raise RuntimeError("this client is closed")
         return self._open_transport(self.config, self.network)
@@ -372,12 +373,12 @@ class Session:
             outcome = await (sending if telemetry is None else telemetry.attempt(call, sending))
         except TransportError as problem:
             if started is None:
-                raise  # no slot, or no token, whose request was already retried
+                raise  # no slot, or no token: token requests have their own retries
             outcome = problem
         finally:
             # Even when cancelled or without a token: the slot must not leak.
             if has_place and places is not None:
-                if outcome is None or isinstance(outcome, (Reply, TransportError)):  # a union would be made anew
+                if outcome is None or isinstance(outcome, (Reply, TransportError)):  # creating a union is slow
                     places.give_back()
                 else:
                     outcome.on_close = places.give_back
@@ -389,14 +390,14 @@ class Session:
         return outcome
 
     async def _wait_for_place(self, places: ConnectionPlaces, options: CallOptions) -> float:
-        """Waits for a connection slot, and returns how long it waited. Raises TransportError if none becomes free in
+        """Waits for a connection slot, and returns how long that took. Raises TransportError if none becomes free in
         time.
         """
         began, seconds = self.clock.monotonic(), options.pool_wait_seconds
         if not await places.take(seconds):
             raise TransportError(
-                f"no connection place became free within {round(seconds, 2):g} s: all {self.config.max_connections} are in use "
-                "(Config.max_connections, Config.pool_wait_seconds)"
+                f"no connection slot became free within {round(seconds, 2):g} s: all {self.config.max_connections} are "
+                "in use (Config.max_connections, Config.pool_wait_seconds)"
             )
         return self.clock.monotonic() - began
 
@@ -410,13 +411,13 @@ class Session:
             # A forked process has the loop of its parent, which no longer runs here.
             if not former.is_closed() and self._process == os.getpid():
                 raise ConfigurationError(
-                    "this client belongs to another event loop, which is not closed: make a client for each loop and "
+                    "this client belongs to another event loop, which is still open: create a client for each loop and "
                     "each thread"
                 )
             if not self._can_change_loop:
                 raise ConfigurationError(
                     "this client belongs to an event loop that is closed, and so does the session, connector or pacer "
-                    "that it was given: make a client, and these, in each event loop"
+                    "that it was given: create all of them in each event loop"
                 )
             self._tasks.clear()
             self._places = self._places and ConnectionPlaces(self.config.max_connections)
@@ -431,7 +432,7 @@ class Session:
 
     async def _until_end_of_loop(self) -> AsyncGenerator[None, None]:
         """Closes the connections at the end of `asyncio.run`, which ends every generator that the event loop knows.
-        Does not close a client that is used in several loops.
+        Leaves a client open if it is used in several loops.
         """
         try:
             yield
@@ -483,7 +484,7 @@ class Session:
         except Exception:
             if not self._on_reply_failed:
                 self._on_reply_failed = True
-                logger.exception("on_reply raised an error; calls go on, and further errors of it are not logged")
+                logger.exception("on_reply raised an error; calls continue, and its further errors are not logged")
 
     def _failure(self, call: Call[Any], outcome: Outcome) -> Failure | None:
         if isinstance(outcome, TransportError):
@@ -496,7 +497,7 @@ class Session:
         return failure_of_status(outcome.status, self.retry_after_seconds(outcome.headers))
 
     def retry_after_seconds(self, headers: Mapping[str, str]) -> float | None:
-        """Returns how many seconds from now the headers ask to wait, or None."""
+        """Returns how many seconds from now the headers ask the client to wait, or None."""
         return self._limit_headers.retry_after_seconds(headers, self.clock.time())
 
     async def _renewed(self, call: Call[Any], outcome: Outcome) -> bool:
@@ -573,7 +574,7 @@ class Session:
         raise error
 
     def _error_of(self, call: Call[Any], reply: Reply) -> ApiError:
-        """Returns the error of a rejection, with the time at which a limit frees up, and a hint."""
+        """Returns the error for a rejection, with a hint and the time at which the limit resets."""
         error = read_error(reply)
         if isinstance(error, RateLimited) and (seconds := self.retry_after_seconds(reply.headers)) is not None:
             error.resets_at = self.now() + datetime.timedelta(seconds=seconds)
@@ -597,7 +598,7 @@ class Session:
     async def _ask_for_user_tokens(
         self, body: "OAuth2TokenRequest", requester: TokenRequester
     ) -> "tuple[RenewedTokens, DecodeError | None]":
-        """Returns the tokens in the response, and the error to raise once they are stored."""
+        """Requests user tokens. Returns the tokens in the response, and the error to raise once they are stored."""
         from socialapi.models.oauth import RenewedTokens
         from socialapi.routes import oauth as routes
 

@@ -1,7 +1,7 @@
-"""Spans and metrics with OpenTelemetry, for clients with telemetry.
+"""OpenTelemetry spans and metrics, for clients with telemetry.
 
-No other module imports the library. A client without telemetry has None instead of `Telemetry`,
-which costs one comparison.
+Only this module imports OpenTelemetry. A client without telemetry has None in place of a `Telemetry`, which costs one
+comparison.
 
 Spans and metrics contain routes, classes of errors, statuses and counts. They never contain a URL, a message, a body or
 a value, because these may be personal data or secrets.
@@ -44,9 +44,9 @@ DISCONNECT_REASON: Final = "socialapi.stream.disconnect.reason"
 DURATION_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 """Buckets in seconds, as the semantic conventions advise for `http.client.request.duration`."""
 WAIT_BUCKETS: Final = (0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900, 1800)
-"""Buckets in seconds. Windows of rate limits last from one to 15 minutes, and streams wait up to 16 minutes."""
+"""Buckets in seconds. Rate-limit windows last from one to 15 minutes, and streams wait up to 16 minutes."""
 SHORTEST_WAIT_SECONDS: Final = 0.001
-"""The shortest recorded wait. After a shorter one, a slot was free."""
+"""The shortest wait that is recorded. A shorter one means that a slot was free."""
 
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
@@ -69,7 +69,9 @@ class Instrumentation:
 
     @contextmanager
     def span(self, name: str, attributes: Attributes, *, is_client: bool = False) -> "Iterator[Span]":
-        """Starts a span, makes it current and ends it, with the class of a raised error."""
+        """Runs the block in a new span, which is current until the block ends. Records the class of an error that the
+        block raises.
+        """
         trace = self._trace
         kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
         span = self._tracer.start_span(name, attributes=attributes, kind=kind)
@@ -215,7 +217,7 @@ class Telemetry(Instrumentation):
         return connection
 
     async def run_within(self, span: "Span", work: Awaitable[T]) -> T:
-        """Returns the result of the work, with this span as the parent of its spans."""
+        """Returns the result of `work`, with this span as the parent of its spans."""
         with self._trace.use_span(span, record_exception=False, set_status_on_exception=False):
             return await work
 
@@ -243,7 +245,7 @@ class Telemetry(Instrumentation):
             port = at.port or _DEFAULT_PORTS.get(at.scheme)
             if port is not None:
                 found["server.port"] = port
-            if not route.label:  # a route written out by the caller is new for every call
+            if not route.label:  # a route defined by the caller is a new object in every call
                 self._known[route] = found
         return found
 
@@ -266,7 +268,7 @@ class ConnectionSpan:
             raise
 
     def record_reconnect(self, reason: str, *, gap_seconds: float, attempts: int) -> None:
-        """Records that this connection ends a gap, and the reason of the gap."""
+        """Records that this connection ends a gap, and the reason for the gap."""
         self._telemetry.record_reconnect(self._by_route | {DISCONNECT_REASON: reason}, gap_seconds=gap_seconds)
         gap: Attributes = {
             DISCONNECT_REASON: reason,
@@ -303,15 +305,15 @@ class _Instruments:
             "socialapi.rate_limit.wait.duration", "How long attempts waited for a rate limit.", WAIT_BUCKETS
         )
         self.gap = histogram(
-            "socialapi.stream.gap.duration", "How long nothing could arrive on a stream.", WAIT_BUCKETS
+            "socialapi.stream.gap.duration", "How long a stream could not receive anything.", WAIT_BUCKETS
         )
         self.rows = counter("socialapi.job.rows", "{row}", "Rows of jobs, by outcome.")
-        self.retries = counter("socialapi.request.retries", "{retry}", "Attempts that were repeated, by reason.")
+        self.retries = counter("socialapi.request.retries", "{retry}", "Attempts that were retried, by reason.")
         self.refusals = counter(
-            "socialapi.rate_limit.refusals", "{refusal}", "Answers with the status 429 Too Many Requests."
+            "socialapi.rate_limit.refusals", "{refusal}", "Responses with the status 429 Too Many Requests."
         )
         self.reconnects = counter(
-            "socialapi.stream.reconnects", "{reconnect}", "Connections of streams that took the place of lost ones."
+            "socialapi.stream.reconnects", "{reconnect}", "Stream connections that replaced lost ones."
         )
 
 

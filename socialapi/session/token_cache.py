@@ -18,7 +18,7 @@ from socialapi.internal.shielded import shielded
 
 LOCK_TIMEOUT_SECONDS: Final = 180.0
 MAX_CACHE_BYTES: Final = 64_000_000
-"""The size of the largest token file: about 250,000 tokens."""
+"""The maximum size of a token file: about 250,000 tokens."""
 
 
 class TokenCache(Protocol):
@@ -34,7 +34,7 @@ class TokenCache(Protocol):
         """Deletes the token if it is still stored; a newer one stays."""
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Returns a context manager that only one caller can hold, the one that fetches a token for the key."""
+        """Returns a context manager that one caller at a time can hold while it fetches a token for the key."""
 
 
 def cache_key(*parts: str) -> str:
@@ -90,12 +90,13 @@ class FileTokenCache:
     """Keeps tokens in one JSON file (mode 0600) that processes can share.
 
     The file is locked without blocking the event loop and replaced atomically. By default, it is in the user's cache
-    directory. Raises ConfigurationError if `path` is not a path, or is missing and the user has no home.
+    directory. Raises ConfigurationError if `path` is not a path, or if it is missing and the user has no home
+    directory.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if path is not None and not is_file_path(path):
-            raise ConfigurationError("the path of a token cache must be a string or a path that a file can have")
+            raise ConfigurationError("the path of a token cache must be a valid file path, as a string or a Path")
         if path is None:
             path = user_folder("cache", "pass the path of the token cache") / "tokens.json"
         self.path: Path = Path(path)
@@ -137,8 +138,8 @@ class FileTokenCache:
             await lock.release()
 
     async def _replaced(self, key: str, expected: str | None, token: str | None) -> None:
-        """Replaces a token in the file. Holds the lock until then, even if the caller is cancelled: the thread
-        continues, and would undo another process's changes.
+        """Replaces a token in the file. Holds the lock until that is done, even if the caller is cancelled, because the
+        thread continues and could otherwise undo another process's changes.
         """
         async with self._locked("write"):
             writing = asyncio.ensure_future(asyncio.to_thread(self._replace, key, expected, token))

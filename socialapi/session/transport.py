@@ -43,8 +43,8 @@ PROXY_REFUSAL: Final = 407
 """The status of a proxy that requires authentication (RFC 9110, section 15.5.8)."""
 
 CONNECTING_SHARE: Final = 0.9
-"""The connect timeout as a share of the total timeout. It must end first, because after the total timeout it is unknown
-whether the request was sent.
+"""The connect timeout as a share of the total timeout. It must expire first, because after the total timeout it is
+unknown whether the request was sent.
 """
 
 
@@ -62,7 +62,7 @@ class _Lost(Exception):
 
     aiohttp retries GET, PUT and DELETE once when a reused connection drops. It sends the signature of the first attempt
     again, and the pacer does not count the retry. A middleware raises this exception before aiohttp sees the error, so
-    the session decides about a retry.
+    the session decides whether to retry.
     """
 
 
@@ -175,7 +175,7 @@ class LiveReply:
         try:
             return self._taken(content.read_nowait(LIVE_READ_BYTES))
         except BrokenEncoding:
-            content.set_exception(aiohttp.ClientPayloadError())  # for `read`, which comes next
+            content.set_exception(aiohttp.ClientPayloadError())  # raised by `read`, which is called next
             return b""
 
     async def read(self) -> bytes:
@@ -224,18 +224,18 @@ class LiveReply:
 
 
 MAX_HEADER_BYTES: Final = 65_536
-"""The longest header of a response. Some proxies add headers of 12 kB."""
+"""The maximum length of a response header. Some proxies add headers of 12 kB."""
 MAX_HEADERS: Final = 1_000
-"""The most header lines of a response."""
+"""The maximum number of header lines in a response."""
 
 _OPTIONS: Final[Mapping[str, Any]] = {
     "allow_redirects": False,
     "raise_for_status": False,
     "middlewares": (_no_silent_repeat,),
-    "auto_decompress": False,  # done here, because aiohttp supports neither x-gzip nor zeros after a member
+    "auto_decompress": False,  # done here, because aiohttp supports neither x-gzip nor zero padding after a member
     "max_line_size": MAX_HEADER_BYTES,
     "max_field_size": MAX_HEADER_BYTES,
-    # aiohttp's bound of 128 lines came together with the option.
+    # aiohttp versions without this option do not limit the number of lines.
     **({"max_headers": MAX_HEADERS} if "max_headers" in (aiohttp.ClientSession.__init__.__kwdefaults__ or ()) else {}),
 }
 """The options of every request. They override the options of a user's session."""
@@ -315,7 +315,7 @@ class Transport:
     ) -> Reply | LiveReply:
         """Returns the start of an endless response, or the complete response if it is an error.
 
-        `timeout_seconds` bounds the connecting only. Raises the same errors as `send`.
+        `timeout_seconds` bounds only the time to connect. Raises the same errors as `send`.
         """
 
         async def finish(response: aiohttp.ClientResponse) -> Reply | LiveReply:
@@ -325,7 +325,7 @@ class Transport:
                 return live
             return await self._reply(response)
 
-        # Compressed lines would wait until a block is full.
+        # With compression, lines would wait until a compressed block is full.
         headers = {**headers, "Accept-Encoding": "identity"}
         return await self._exchange(
             request,
@@ -402,7 +402,7 @@ class Transport:
             body = await response.content.readany()
             if decompressor is not None:
                 body = await _decompressed(response.content, decompressor, body, limit)
-            elif not response.content.at_eof():  # it did not arrive at once
+            elif not response.content.at_eof():  # the body has not arrived completely
                 chunks, size = [body], len(body)
                 while size <= limit and (chunk := await response.content.readany()):
                     size += len(chunk)
@@ -466,8 +466,8 @@ def _timeout(total_seconds: float | None, seconds: float, connect_seconds: float
 
 @functools.lru_cache(maxsize=64)
 def _url_of(origin: str, address: str) -> yarl.URL:
-    """Returns a URL, built from its known parts: parsing it would take three times as long. It is cached
-    because all batches of a job go to one, and with what aiohttp asks of it.
+    """Returns a URL, built from its known parts: parsing it would take three times as long. It is cached, because all
+    batches of a job go to the same URL, and because the object keeps properties that aiohttp computes.
     """
     scheme, _, authority = origin.partition("://")
     path, _, query = address[len(origin) :].partition("?")
@@ -479,10 +479,10 @@ def _is_success(status: int) -> bool:
 
 
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
-    # By `items`, because the keys contain a repeated header only once (multidict 7).
+    # Uses `items`, because the keys contain a repeated header only once (multidict 7).
     headers = {name.lower(): value for name, value in response.headers.items()}
     if len(headers) < len(response.headers):
-        for name in headers.keys() - {"set-cookie"}:  # which RFC 9110, section 5.3, does not allow to join
+        for name in headers.keys() - {"set-cookie"}:  # which must not be joined (RFC 9110, section 5.3)
             headers[name] = ", ".join(response.headers.getall(name))
     return headers
 
@@ -495,12 +495,12 @@ NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {
 }
 
 NOT_TRUSTED: Final = (
-    "it is not signed by a trusted authority. If its authority is your own, name its certificate in SSL_CERT_FILE (or "
-    "SOCIALAPI_CA_FILE), or give Client(ssl=…) a context"
+    "it is not signed by a trusted authority. If its authority is your own, set SSL_CERT_FILE (or "
+    "SOCIALAPI_CA_FILE) to its certificate, or pass a context as Client(ssl=…)"
 )
 _NOT_STRICT: Final = (
-    "it or its authority's certificate violates RFC 5280, which Python 3.13 and later check. Have it issued again, or give "
-    "Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
+    "it or its authority's certificate violates RFC 5280, which Python 3.13 and later check. Have it issued again, or "
+    "pass a context without ssl.VERIFY_X509_STRICT as Client(ssl=…)"
 )
 _NOT_AN_AUTHORITY: Final = "its issuer is not a certificate authority. Have it issued by an authority"
 # From X509_V_ERR_PATHLEN_INVALID_FOR_NON_CA to X509_V_ERR_EC_KEY_EXPLICIT_PARAMS: found only by strict checks.
@@ -521,12 +521,12 @@ CERTIFICATE_FAULTS: Final[Mapping[int, str]] = {
 
 
 OWN_CREDENTIALS: Final = (
-    "the aiohttp session cannot send this request. If it has credentials of its own (auth=, or trust_env= with a netrc "
-    "entry for the host), make it without them"
+    "the aiohttp session cannot send this request. If it has its own credentials (auth=, or trust_env= with a netrc "
+    "entry for the host), create it without them"
 )
 """The reason for a ValueError, which aiohttp raises when a session would send a different credential."""
 CLIENT_CERTIFICATE_REFUSED: Final = (
-    "it does not accept the client certificate, or requires one: give Client(ssl=…) a context that has loaded one, or "
+    "it does not accept the client certificate, or requires one: pass a context with one as Client(ssl=…), or "
     "set SOCIALAPI_CLIENT_CERT and SOCIALAPI_CLIENT_KEY"
 )
 _ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
@@ -586,7 +586,7 @@ def _is_lasting(problem: Exception) -> bool:
 
 
 def _why_not_relayed(status: int) -> str:
-    hint = ": put the user's name and password into its address" if status == PROXY_REFUSAL else ""
+    hint = ": add the user name and password to its address" if status == PROXY_REFUSAL else ""
     return f"the proxy refused to connect (HTTP {status}){hint}"
 
 

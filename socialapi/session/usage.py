@@ -38,7 +38,7 @@ class UsageCounter:
     def __init__(self, since: datetime.datetime) -> None:
         self._since = since
         self._resources: collections.Counter[str] = collections.Counter()
-        # By route, and named only on access, because every call is counted.
+        # Keyed by route. Names are built only on access, because this counts every call.
         self._items: collections.Counter[Route[Any]] = collections.Counter()
         self._requests: collections.Counter[Route[Any] | str] = collections.Counter()
 

@@ -1,4 +1,4 @@
-"""Persistent streams: the result of `client.filtered_stream.connect` and `client.activity.stream`."""
+"""Persistent streams, the results of `client.filtered_stream.connect` and `client.activity.stream`."""
 
 from typing import TYPE_CHECKING
 

@@ -43,7 +43,7 @@ _OF_DISCONNECT: Final[dict[str, DisconnectKind]] = {
 }
 _OF_ISSUE: Final[dict[str, DisconnectKind]] = {
     "TooManyConnections": "final",
-    # The service is still setting things up.
+    # The service is still setting up the subscription.
     "ProvisioningSubscription": "http",
     "RuleConfigurationIssue": "final",
     "RulesInvalidIssue": "final",
@@ -54,8 +54,7 @@ _OF_ISSUE: Final[dict[str, DisconnectKind]] = {
 class Disconnect:
     """Why there is no connection.
 
-    `kind` selects the backoff and `reason` describes it. `problem` and `error` are what the service
-    or the network reported.
+    `kind` selects the backoff and `reason` describes it. `problem` and `error` come from the service or the network.
     """
 
     kind: DisconnectKind
@@ -113,8 +112,9 @@ def disconnect_of_refusal(refusal: ApiError, retry_after_seconds: float | None, 
 class Schedule:
     """The number of successive failures of each kind, and the wait after the next one.
 
-    Data alone resets the backoff of rejections. The backoff of lost connections is reset only if the connection also
-    lasted a while, so that the client contacts a service that sends a line and hangs up less and less often.
+    Data alone resets the backoff for rejections. The backoff for lost connections is reset only if the connection also
+    lasted a while. Otherwise, a service that sends one line and hangs up would be contacted again and again without
+    growing waits.
     """
 
     _network: int = 0
@@ -128,10 +128,10 @@ class Schedule:
             self._network = 0
 
     def wait_seconds(self, disconnect: Disconnect, jitter: float) -> float:
-        """Returns the seconds to wait after a disconnect, which must not be final.
+        """Returns the seconds to wait after a disconnect that is not final.
 
-        `jitter` is a random number from 0 to 1. The first lost connection is replaced immediately. If the service asks
-        for a longer wait, that wait is used instead.
+        `jitter` is a random number from 0 to 1. The first lost connection is replaced immediately. If the service
+        requests a longer wait, that wait is used instead.
         """
         if disconnect.kind == "network":
             wait = min(NETWORK_CEILING_SECONDS, self._network * NETWORK_STEP_SECONDS)

@@ -24,7 +24,7 @@ logger: Final = logging.getLogger("socialapi")
 
 @attrs.frozen(kw_only=True)
 class StreamTimeouts:
-    """How long a connection may be silent before it is closed, and read slowly before a warning."""
+    """How long a connection may be silent before it is closed, and how long it may be read slowly before a warning."""
 
     stall_seconds: float
     slow_seconds: float
@@ -80,14 +80,14 @@ class Connection:
         stream.
         """
         text = b"" if self.brought_data else b"\n".join((*lines, self.rest)).lstrip()
-        # A stream may begin with any line, and continues.
+        # The content type decides too, because the first line of a stream may also start with "<".
         if text[:1] != b"<" or "html" not in self._reply.headers.get("content-type", ""):
             return None
         return read_error(Reply(self._reply.status, self._reply.headers, text)).summary
 
     @property
     def lived_seconds(self) -> float:
-        """How long the connection has been open, or was."""
+        """How long the connection has been open, or was open until it was closed."""
         return (self._clock.monotonic() if self._closed is None else self._closed) - self._opened
 
     def start(self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:
@@ -135,7 +135,7 @@ class Connection:
             self._idle_since = self._clock.monotonic()
 
     def _record_full_buffer(self, waiting_bytes: int) -> None:
-        """Records when unread data began to fill the buffer, which delays the connection."""
+        """Records since when unread data has filled the buffer, and warns if that lasts too long."""
         if waiting_bytes < FULL_READ_BYTES:
             self._full_since = None
             self._is_warned = False
@@ -147,7 +147,7 @@ class Connection:
             self._warn(now - self._full_since, consumer=False)
 
     def _warn(self, seconds: float, *, consumer: bool) -> None:
-        """Reports slow reading, once until the reader has caught up."""
+        """Reports slow reading once, and again only after the reader has caught up."""
         if not self._is_warned:
             self._is_warned = True
             self._on_slow(SlowReading(seconds=seconds, waiting_for="consumer" if consumer else "throughput"))

@@ -32,10 +32,10 @@ logger: Final = logging.getLogger("socialapi")
 
 @runtime_checkable
 class Unfinished(Protocol[E]):
-    """A source that is told when an event has been handled, such as a receiver with an inbox."""
+    """A source that is notified when an event has been handled, such as a receiver with an inbox."""
 
     def unfinished(self) -> AsyncIterator[E]:
-        """Returns an iterator over the events. Asking for the next one does not finish the previous one."""
+        """Returns an iterator over the events. Requesting the next event does not finish the previous one."""
 
     async def finish(self, event: E) -> None:
         """Marks the event as handled, so that it is not delivered again."""
@@ -75,7 +75,7 @@ class Dispatcher:
     stays unfinished if one raised. An event without a handler is counted and finished; a warning is logged for the
     first one.
 
-    Raises InvalidInput for arguments of other types, and for a `max_concurrency` below 1.
+    Raises InvalidInput for arguments of the wrong type, and for a `max_concurrency` below 1.
     """
 
     def __init__(self, *, max_concurrency: int = 16, on_error: OnError | None = None) -> None:
@@ -193,7 +193,7 @@ class Dispatcher:
             self.counters.unhandled += 1
             if not self._has_warned:
                 self._has_warned = True
-                says = "no handler takes %s; such events are counted as unhandled"
+                says = "no handler is registered for %s; such events are counted as unhandled"
                 logger.warning(says, printable_name(_name_of(event)))
         if finishing is not None:
             await finishing.finish(event)

@@ -1,4 +1,4 @@
-"""Checking and calling handler functions, plain or async."""
+"""Checks and calls handler functions, plain or async."""
 
 import inspect
 from collections.abc import Callable

@@ -40,9 +40,8 @@ class Outage:
 class GiveUpTimer:
     """Bounds the time without a connection; None never gives up.
 
-    The last attempt is at its end. A connection without data does not restart the timer: only its
-    duration does not count. So the stream also gives up on a service that accepts connections and
-    hangs up.
+    The last attempt is made when that time is up. A connection without data does not restart the timer; its duration is
+    just not counted. So the stream also gives up on a service that accepts connections and hangs up.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -93,11 +92,11 @@ class LinkOptions:
 
 
 class Link:
-    """Connects, reads lines and reconnects as long as that can help.
+    """Connects, reads lines, and reconnects as long as reconnecting can help.
 
-    Every method that waits can be cancelled and called again. Connecting continues in a task
-    meanwhile; otherwise, a caller with a timeout shorter than an attempt would never connect. The
-    stream, which interprets lines, sets `last_id` and the state of the `connection`.
+    Every method that waits can be cancelled and called again. Meanwhile, connecting continues in a task; otherwise, a
+    caller with a timeout shorter than an attempt would never connect. The stream, which interprets lines, sets
+    `last_id` and the state of the `connection`.
     """
 
     def __init__(
@@ -359,8 +358,8 @@ class Link:
 
     def _slow(self, reading: SlowReading) -> None:
         why = {
-            "consumer": "the application has not asked for the next event",
-            "throughput": "events come faster than they are processed",
+            "consumer": "the application has not requested the next event",
+            "throughput": "events arrive faster than they are processed",
         }[reading.waiting_for]
         shown = self._target.route.shown
         logger.warning(

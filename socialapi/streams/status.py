@@ -15,7 +15,7 @@ StreamState = Literal["new", "connecting", "connected", "waiting", "closed"]
 class StreamCounters(Exported):
     """The counts of a stream.
 
-    `attempts` counts attempts to connect and `connections` those accepted. `items` counts the returned items,
+    `attempts` counts attempts to connect and `connections` counts the accepted ones. `items` counts the returned items,
     `undecoded` the undecodable ones among them, and `repeated` the items dropped as duplicates.
     """
 
@@ -55,8 +55,8 @@ class Gap(Exported):
 class SlowReading(Exported):
     """A warning that the stream is read more slowly than data arrives. The service ends such streams.
 
-    `seconds` is how long. If `waiting_for` is "consumer", the application has not asked for the next event in that
-    time. If it is "throughput", the application asks, but the buffers stay full.
+    `seconds` is how long this has lasted. If `waiting_for` is "consumer", the application has not requested an event in
+    that time. If it is "throughput", the application requests events, but the buffers stay full.
     """
 
     seconds: float

@@ -27,12 +27,12 @@ T = TypeVar("T")
 REMEMBERED_IDS: Final = 100_000
 """How many of the last ids are remembered, to recognize repeated items."""
 MAX_LINES_PER_CHECK: Final = 128
-"""The most lines read before the next check of the event loop's budget."""
+"""The maximum number of lines read before the next check of the event loop's budget."""
 QUICK_SECONDS: Final = BUDGET_SECONDS / 4
-"""If lines took less time than this, the stream reads twice as many before the next check; if they took twice as long,
-one.
+"""If the last lines took less time than this, the stream reads twice as many before the next check. If they took at
+least twice as long, it reads one.
 """
-READ_BY_ANOTHER: Final = "another task is reading this stream, and only one can: connect another stream for this one"
+READ_BY_ANOTHER: Final = "another task is reading this stream, and only one task can: connect a second stream"
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -40,9 +40,8 @@ logger: Final = logging.getLogger("socialapi")
 class Stream(Generic[T]):
     """A persistent stream. `async with stream:` connects, `async for item in stream:` iterates.
 
-    Items are of type `T`. Lines that could not be decoded come as `Undecoded`, and notices of the
-    service as `StreamNotice`. `run` passes each item to a function instead, for a task that does
-    nothing else.
+    Items are of type `T`. Lines that could not be decoded are returned as `Undecoded`, and notices of the service as
+    `StreamNotice`. `run` passes each item to a function instead, for a task that does nothing else.
 
     The stream replaces a lost connection, immediately the first time, then after growing waits (up to 16 seconds after
     network errors, 320 seconds after rejections, 16 minutes after a 429). Each period in which nothing could arrive is
@@ -114,7 +113,7 @@ class Stream(Generic[T]):
 
     async def __aenter__(self) -> Self:
         if self._link.state != "new":
-            raise RuntimeError("a stream is entered once; ask the client for another")
+            raise RuntimeError("a stream can be entered only once; create another one from the client")
         try:
             await self._link.connect()
         except BaseException:

@@ -1,7 +1,7 @@
 """Reads models from decoded JSON, with one reader per class.
 
 Each class has a plan, computed once from its fields. `ObjectReader` reads regular values with the plan, which covers
-nearly everything. It passes any other value to the function of its field, which is created here.
+nearly everything. Any other value goes to the function of its field, which this module creates.
 """
 
 import functools
@@ -24,20 +24,20 @@ Read = Callable[[Any], Any]
 Explain = Callable[[Any, Any, Exception], DecodeError]
 
 UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError, DecodeError)
-"""The errors of a reader for data of an unexpected shape."""
+"""The errors that a reader raises for data with an unexpected structure."""
 
 
 class Reader:
     """Reads objects of an attrs class.
 
-    `hook_of` returns the reader of a field's kind, `explain` the error for data that cannot be
-    read. Readers of nested objects call one another directly; only the outermost caller turns a
-    failure, which is one of UNREADABLE, into a DecodeError.
+    `hook_of` returns the reader for a kind of field, and `explain` returns the error for unreadable data. Readers of
+    nested objects call one another directly. They fail with one of UNREADABLE, which only the outermost caller turns
+    into a DecodeError.
 
     `read` returns the instance for an object, and raises one of UNREADABLE. `replace_each` replaces the objects of a
     list with instances, up to the first unreadable object, and returns its index or the length of the list.
 
-    The plan of the class is created for the first object, so a class that occurs in no response costs nothing.
+    The plan of the class is created when the first object is read, so a class that no response contains costs nothing.
     """
 
     def __init__(self, cls: Any, hook_of: Callable[[Any], Structure], explain: Explain) -> None:
@@ -66,9 +66,9 @@ class Reader:
 class FieldPlan(NamedTuple):
     """How the value of a field is read.
 
-    `name` is its name on the wire; None for a field that only has its default. For an array, `kind`
-    is that of an item, and `object` that of any value. `nested` reads an object, or each item of an
-    array; None for other kinds. `convert` reads any value and returns None for an empty one.
+    `name` is the field's name on the wire, or None for a field that always has its default. For an array, `kind` is the
+    kind of its items; `object` means any value. `nested` reads an object, or each item of an array; it is None for
+    other kinds. `convert` reads any value and returns None for an empty one.
 
     A missing, null or empty value becomes `default`, or a new result of `make_default`, unless the class computes it on
     access (`is_late`). It is rejected if the field is required. `slot` is the descriptor that stores the value, if the
@@ -92,7 +92,7 @@ class FieldPlan(NamedTuple):
 class ClassPlan(NamedTuple):
     """How the objects of a class are read.
 
-    `extra` is the index of the field for unknown members, or -1 in a class without it. `given` are the arguments
+    `extra` is the index of the attribute for unknown fields, or -1 in a class without it. `given` lists the arguments
     without a default that a response may lack. `fills_slots` is True if creating an object only fills its slots.
     """
 
@@ -224,7 +224,7 @@ def without_none(annotation: Any) -> Any:
 
 
 def is_tagged(declared: Any) -> bool:
-    """Returns whether this is a union of classes told apart by the value of a field."""
+    """Returns whether this is a union of classes that the value of a field distinguishes."""
     return any(isinstance(each, Tagged) for each in getattr(declared, "__metadata__", ()))
 
 
@@ -234,9 +234,9 @@ def kind_of(field: "attrs.Attribute[Any]") -> Any:
 
 
 def default_of(field: "attrs.Attribute[Any]") -> Any:
-    """Returns the replacement for a missing or null value of a field; attrs.NOTHING if it is rejected.
+    """Returns the replacement for a missing or null value of a field; attrs.NOTHING if such a value is rejected.
 
-    A field without a default that may be None is required only when a program creates an object.
+    A field that may be None and has no default is required only when code creates an object.
     """
     if field.default is attrs.NOTHING and type(None) in typing.get_args(field.type):
         return None

@@ -21,7 +21,7 @@ class BrokenEncoding(Exception):
 
 
 def encodings_of(header: str | None) -> list[str]:
-    """Returns the encodings that a `Content-Encoding` names, in the order in which they were applied."""
+    """Returns the encodings that a `Content-Encoding` lists, in the order in which they were applied."""
     names = [name.strip().lower() for name in (header or "").split(",")]
     return [name for name in names if name not in ("", "identity")]
 
@@ -35,9 +35,9 @@ def unsupported(header: str | None) -> str:
 class Decompressor:
     """Decompresses one body piece by piece.
 
-    A body that is plain despite its header, as some proxies send it, stays unchanged. Zeros between and after the
-    members of a gzip body are padding. Anything else after a member is ignored, as in browsers, but rejected in a
-    stream, which would lose lines.
+    A body that is not compressed despite its header, as some proxies send it, is returned unchanged. Zeros between and
+    after the members of a gzip body are padding. Anything else after a member is ignored, as browsers do. In a stream
+    it is rejected, because lines would be lost.
     """
 
     def __init__(self, encoding: str, *, is_stream: bool, inner: Self | None) -> None:
@@ -61,9 +61,9 @@ class Decompressor:
         return found
 
     def feed(self, data: bytes, most: int = 0) -> bytes:
-        """Decompresses the next bytes of the body, and returns at most `most` bytes if that is given.
+        """Decompresses the next bytes of the body, and returns at most `most` bytes if that is set.
 
-        Drops the rest, so a longer result needs a larger `most`. Raises BrokenEncoding.
+        Discards any bytes beyond `most`. Raises BrokenEncoding.
         """
         if self._member is None and data and not self._is_plain:
             first = data[0]
@@ -74,17 +74,17 @@ class Decompressor:
             elif self._wbits:
                 self._is_plain = first != _GZIP_MAGIC[0]
             else:
-                # No deflate block of a text begins like JSON.
+                # A deflate block of text never starts like JSON.
                 self._is_plain = first in _JSON_STARTS
             if not self._is_plain:
-                # Some servers send deflate of RFC 1951, without the header of RFC 1950 that HTTP requires.
+                # Some servers send raw deflate (RFC 1951), without the header (RFC 1950) that HTTP requires.
                 has_header = first & 0xF == _DEFLATE_METHOD
                 self._member = zlib.decompressobj(self._wbits or (zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS))
         found = (data[:most] if most else data) if self._is_plain else self._decompressed(data, most)
         return found if self._inner is None else self._inner.feed(found, most)
 
     def finish(self) -> None:
-        """Raises BrokenEncoding if the body, which has ended, is not complete."""
+        """Raises BrokenEncoding if the body has ended too early."""
         if self._member is not None and not self._member.eof:
             raise BrokenEncoding
         if self._inner is not None:

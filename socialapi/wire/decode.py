@@ -39,8 +39,8 @@ from socialapi.wire.class_readers import (
 def decode_json(content: bytes) -> Any:
     """Returns JSON bytes as Python data. A byte order mark and lone surrogates are accepted.
 
-    Raises orjson.JSONDecodeError for invalid JSON, invalid UTF-8, too deep nesting, and numbers that
-    no float holds, such as NaN and Infinity. The error does not quote the content.
+    Raises orjson.JSONDecodeError for invalid JSON, invalid UTF-8, excessive nesting, and numbers outside the range of
+    floats, including NaN and Infinity. The error does not quote the content.
     """
     try:
         return orjson.loads(content)
@@ -51,12 +51,12 @@ def decode_json(content: bytes) -> Any:
         return _LENIENT.decode(content.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         error = orjson.JSONDecodeError(message, "", position)
-    raise error  # outside the handler, so that the content is not in its context
+    raise error  # raised outside the handler, so that its context does not contain the data
 
 
 def _finite(digits: str) -> float:
-    """Returns a number, as orjson does. Raises ValueError for a number outside the range of floats, and for any other
-    string.
+    """Returns a number, as orjson does. Raises ValueError for a number outside the range of floats, and for a string
+    that is not a number.
     """
     if math.isfinite(number := float(digits)):
         return number
@@ -64,14 +64,14 @@ def _finite(digits: str) -> float:
 
 
 def _whole_number(digits: str) -> int | float:
-    """Returns an integer of 64 bits, and any other as a float, as orjson does."""
+    """Returns an integer of up to 64 bits, or a larger one as a float, as orjson does."""
     number = int(digits) if len(digits) <= _MAX_DIGITS else None
     return number if number is not None and -(2**63) <= number < 2**64 else _finite(digits)
 
 
 _MAX_DIGITS: Final = 20
 _LENIENT: Final = json.JSONDecoder(parse_int=_whole_number, parse_float=_finite, parse_constant=_finite)
-"""Accepts lone surrogates in addition to the input that orjson accepts."""
+"""A decoder that accepts lone surrogates and everything that orjson accepts."""
 
 
 def structure(data: Any, cls: Any) -> Any:
@@ -96,8 +96,8 @@ def structure(data: Any, cls: Any) -> Any:
 def structure_each(items: list[Any], cls: Any, path: str) -> tuple[tuple[Any, ...], tuple[Undecoded, ...]]:
     """Returns the items as instances of `cls`, and the unreadable items.
 
-    `path` is the path of the array, with which the path of each error begins. Replaces the items of
-    the list with instances.
+    `path` is the path of the array; the path of each error starts with it. Replaces the items of the list with
+    instances.
     """
     hook = _cached_hook(cls)
     count = hook.replace_each(items) if isinstance(hook, Reader) else 0
@@ -280,7 +280,7 @@ def _make_converter() -> OrjsonConverter:
 
 def is_custom(declared: Any) -> bool:
     """Returns whether a type is a dataclass or a TypedDict, which callers write for endpoints that this package does
-    not know. attrs classes are read like the package's own models.
+    not cover. attrs classes are read like the package's own models.
     """
     return dataclasses.is_dataclass(declared) or typing.is_typeddict(declared)
 
@@ -354,10 +354,12 @@ def check_model(name: str, kind: Any) -> None:
 CONVERTER: Final = _make_converter()
 CONVERTER.register_structure_hook_factory(lambda kind: is_custom(kind) or _is_list(kind), _custom_fn)
 _cached_hook: Final = functools.cache(CONVERTER.get_structure_hook)
-"""Returns the hook for a class, once all are registered: twice as fast as the converter."""
+"""Returns the hook for a class, from a cache that is twice as fast as the converter. Requires that all hooks are
+registered.
+"""
 
 
-NOT_AN_OBJECT_MESSAGE: Final = "an error that is no object"
+NOT_AN_OBJECT_MESSAGE: Final = "an error that is not an object"
 MAX_CODE_DIGITS: Final = 10
 
 
@@ -383,12 +385,12 @@ def _problem(data: Any, _: Any) -> Problem | None:
 
 
 _read_untyped: Final = Reader(Problem, CONVERTER.get_structure_hook, _explain)
-# By a function, because a hook for a class would also apply to its subclasses.
+# Registered with a function, because a hook for a class would also apply to its subclasses.
 CONVERTER.register_structure_hook_factory(lambda declared: declared is Problem, lambda _: _problem)
 
 
 def read_service_error(item: Mapping[str, Any]) -> ServiceError:
-    """Returns a coded error of either API."""
+    """Returns a coded error from the platform API or the ads API."""
     code = item.get("code")
     return ServiceError(
         code=_code(code),

@@ -39,7 +39,7 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _LISTS: Final = (tuple, list, set, frozenset)
 _LARGEST: Final = 2**64 - 1
 _SMALLEST: Final = -(2**63)
-NOT_UNICODE: Final = "is not valid Unicode text: it has half of a surrogate pair"
+NOT_UNICODE: Final = "is not valid Unicode text: it contains an unpaired surrogate"
 
 
 def json_shape(value: Any) -> Any:
@@ -52,7 +52,7 @@ def json_shape(value: Any) -> Any:
     if kind is not dict and attrs.has(kind):
         fields = ((name, getattr(value, attribute)) for name, attribute in _sent(kind))
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
-        # A caller may give fields that the class does not have in `extra`; they are sent beside the others.
+        # Callers can put fields that the class lacks in `extra`; they are sent along with the others.
         further = shape.pop("extra", {})
         return {**shape, **extra_parameters(further)}
     if kind is dict or isinstance(value, Mapping):  # the isinstance test for the abstract class is slow
@@ -89,7 +89,7 @@ def _plain(value: Any) -> Any:
 
 
 def unsendable(shape: Any) -> list[BrokenRule]:
-    """Returns why JSON-shaped data cannot be sent as JSON. Quotes no value."""
+    """Returns why JSON-shaped data cannot be sent as JSON. Never quotes a value."""
     try:
         return list(_unsendable(shape, ""))
     except RecursionError:
@@ -112,7 +112,7 @@ def _unsendable(shape: Any, path: str) -> Iterator[BrokenRule]:
 
 def _why_not_json(value: Any) -> str | None:
     if isinstance(value, str):
-        return "it has half of a surrogate pair" if has_lone_surrogate(value) else None
+        return "it contains an unpaired surrogate" if has_lone_surrogate(value) else None
     if isinstance(value, float):
         return None if math.isfinite(value) else "it is not a finite number"
     if isinstance(value, int):
@@ -121,7 +121,7 @@ def _why_not_json(value: Any) -> str | None:
     return (
         None
         if value is None or (value is not UNSET and _is_written(value))
-        else f"there is no form for {type(value).__name__}"
+        else f"JSON has no equivalent of {type(value).__name__}"
     )
 
 
@@ -143,7 +143,7 @@ def json_bytes(shape: Any) -> bytes:
 
 
 def query_string(values: Mapping[str, Any]) -> str:
-    """Returns query or form parameters percent-encoded per RFC 3986, so that the signed bytes are the sent ones.
+    """Returns query or form parameters percent-encoded per RFC 3986, so that the bytes signed are the bytes sent.
 
     Joins lists with commas, writes None as an empty value, and omits `UNSET`. Raises InvalidInput for names that are
     not strings, for values that are neither scalars nor lists of scalars, and for invalid Unicode.
@@ -169,7 +169,7 @@ def query_string(values: Mapping[str, Any]) -> str:
 
 
 def unsendable_parameters(values: Mapping[str, Any]) -> list[BrokenRule]:
-    """Returns why query or form parameters cannot be sent. Quotes no value."""
+    """Returns why query or form parameters cannot be sent. Never quotes a value."""
     broken = []
     for name, value in values.items():
         try:
@@ -181,16 +181,16 @@ def unsendable_parameters(values: Mapping[str, Any]) -> list[BrokenRule]:
 
 
 _is_unreserved: Final = re.compile("[A-Za-z0-9._~-]*").fullmatch
-"""Matches a string that RFC 3986 leaves unchanged, in a tenth of the time of `quote`."""
+"""Matches a string that percent-encoding (RFC 3986) leaves unchanged, in a tenth of the time of `quote`."""
 
 
 def has_lone_surrogate(text: str) -> bool:
-    """Returns whether a string has half of a surrogate pair, which cannot be encoded."""
+    """Returns whether a string contains an unpaired surrogate, which cannot be encoded."""
     return not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _text(value: Any) -> str | None:
-    """Returns the value in the form of a query, or None if it has none."""
+    """Returns the value as text for a query string, or None if it cannot be one."""
     if value.__class__ is str:
         text: str = value
         return text
@@ -230,7 +230,7 @@ _EMPTY: Final = (Unset, type(None))
 _NO_ID: Final = "must be an id: a string or a whole number"
 _NO_IDS: Final = "must be an id or a list of ids"
 _LARGEST_ID: Final = 10**40
-"""A bound larger than any id. Python does not format numbers of several thousand digits."""
+"""A bound larger than any id. Python does not format numbers with several thousand digits."""
 
 
 def shaped(declared: Any, value: Any) -> Any:
@@ -337,7 +337,7 @@ def _is_id(declared: Any) -> bool:
 
 
 def _whole(value: Any) -> Any:
-    """Returns integers of other libraries, for example from table cells, as int."""
+    """Returns the integer types of other libraries, for example from table cells, as int."""
     if value.__class__ is int or isinstance(value, bool) or not hasattr(value, "__index__"):
         return _undeclared(value)
     try:
@@ -399,7 +399,7 @@ def _fields(cls: Any) -> Mapping[str, tuple[str, Any]]:
 def _object(cls: Any) -> Shape:
     """Returns the shaper of a class, for instances and for mappings with its field names.
 
-    Instances of other classes are left to the validation.
+    Leaves instances of other classes to validation.
     """
     # Filled on first use, because a class may contain itself.
     attributes: dict[str, str] = {}
@@ -419,7 +419,7 @@ def _object(cls: Any) -> Shape:
             further = given.pop("extra", {}) if is_open else {}
         else:
             return value
-        # A caller may give fields that the class does not have in `extra`; they are sent beside the others.
+        # Callers can put fields that the class lacks in `extra`; they are sent along with the others.
         return _shaped_fields(shapes, given) | _undeclared(extra_parameters(further))
 
     return shape

@@ -32,7 +32,7 @@ POST_ID_PATHS: Final = ("data.id",)
 
 NO_OBJECT: Final = "is not a JSON object"
 NO_EVENT_ID: Final = (
-    "an event has no id: it is delivered, and duplicates of such events cannot be recognized "
+    "an event has no id: it is delivered, but duplicates of such events cannot be recognized "
     "(set event_id_paths to the paths of ids)"
 )
 """Logged once by a receiver or a stream."""
@@ -53,7 +53,7 @@ Paths = Sequence[str] | None
 
 
 def read_post(content: bytes, paths: Paths = None) -> MatchedPost | StreamNotice | Undecoded:
-    """Returns a line of the filtered stream. `paths` is ignored: the id of a post is always `data.id`."""
+    """Returns the item in a line of the filtered stream. `paths` is ignored: the id of a post is always `data.id`."""
     try:
         # Not `decode_json` and `structure`: they would take a tenth longer for every post.
         body = orjson.loads(content)
@@ -74,7 +74,7 @@ def _post_reader() -> Reader:
 
 
 def _read_other(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
-    """Returns a line without a post, or one that orjson rejects."""
+    """Returns the item in a line that has no post or that orjson rejects."""
     try:
         body = decode_json(content)
         if body.__class__ is not dict:
@@ -87,7 +87,7 @@ def _read_other(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
 
 
 def read_activity(content: bytes, paths: Paths = None) -> ActivityEvent | StreamNotice | Undecoded:
-    """Returns a line of the activity stream."""
+    """Returns the item in a line of the activity stream."""
     try:
         body = decode_json(content)
     except orjson.JSONDecodeError as problem:
@@ -100,7 +100,9 @@ def read_activity(content: bytes, paths: Paths = None) -> ActivityEvent | Stream
 
 
 def read_delivery(content: bytes, paths: Paths = None) -> ActivityEvent | MatchedPost | Undecoded:
-    """Returns the body of a webhook request: a post if it names matching rules, else an activity event."""
+    """Returns the item in the body of a webhook request: a post if the body lists matching rules, else an activity
+    event.
+    """
     try:
         body = decode_json(content)
         if not isinstance(body, dict):
@@ -164,7 +166,7 @@ def identity_of_item(item: ActivityEvent | MatchedPost, paths: Paths = None) -> 
 def _at(body: Any, path: str) -> Any:
     """Returns the value at a dotted path.
 
-    A number in the path is an index into an array. An array of one counts as its item.
+    A number in the path is an array index. An array with one item counts as that item.
     """
     value = body
     for name in path.split("."):
@@ -205,7 +207,7 @@ def _read_or_none(read: Callable[[Any], T | None], value: Any) -> T | None:
 
 
 def _inner(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the event together with the members next to `data`. A null in `data` does not hide such a member."""
+    """Returns the event merged with the fields next to `data`. A null in `data` does not hide such a field."""
     wrapped = body.get("data")
     if isinstance(wrapped, list) and len(wrapped) == 1:
         wrapped = wrapped[0]
@@ -227,7 +229,7 @@ def _has_problems(body: Mapping[str, Any]) -> bool:
 
 
 def matched_post(body: Mapping[str, Any], content: bytes) -> MatchedPost:
-    """Returns the post in an object, which arrived as these bytes. Raises DecodeError."""
+    """Returns the post in an object that arrived as these bytes. Raises DecodeError."""
     return _with_the_rest(structure(body, MatchedPost), body, content)
 
 
@@ -240,7 +242,7 @@ def _with_the_rest(post: MatchedPost, body: Mapping[str, Any], content: bytes) -
 
 
 def _notice(body: Mapping[str, Any], content: bytes) -> StreamNotice | Undecoded:
-    """Returns a notice with the problems in a line without data. The line may also be a single problem."""
+    """Returns a notice with the problems in a line without data. The line itself may be a single problem."""
     listed = body.get("errors")
     if listed is None and "title" in body:
         listed = [body]
@@ -253,7 +255,7 @@ def _errors(listed: Sequence[Any]) -> tuple[Problem | ServiceError, ...]:
 
 
 class _Fields:
-    """Reads the fields of an object one after another. Unread members stay in `left`."""
+    """Reads the fields of an object one after another. Unread fields stay in `left`."""
 
     def __init__(self, source: Mapping[str, Any]) -> None:
         self.left = dict(source)
@@ -327,7 +329,7 @@ def _message(payload: Mapping[str, Any]) -> DirectMessage | None:
 
 
 def _epoch_moment(value: Any) -> datetime.datetime | None:
-    """Returns a time of the legacy format: milliseconds since 1970."""
+    """Returns a time in the legacy format: milliseconds since 1970."""
     milliseconds = whole_number(value)
     try:
         return None if milliseconds is None else _EPOCH + datetime.timedelta(milliseconds=milliseconds)
@@ -337,7 +339,7 @@ def _epoch_moment(value: Any) -> datetime.datetime | None:
 
 
 def _reason(problem: Exception) -> str:
-    """Returns the reason without content: messages of decoders may quote it."""
+    """Returns the reason without the content, which the messages of decoders may quote."""
     if isinstance(problem, orjson.JSONDecodeError):
         return f"is not JSON (at byte {problem.pos})"
     return str(problem)

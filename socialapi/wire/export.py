@@ -1,7 +1,7 @@
 """Converts records and pages to plain data and back, for `to_dict` and `from_dict`.
 
-The modules that encode requests and decode responses do the work. This module adds the classes
-whose responses have members without a field, and data that JSON cannot represent.
+It uses the modules that encode requests and decode responses. In addition, it handles classes whose responses contain
+data without a field, and data that JSON cannot represent.
 """
 
 import base64
@@ -51,7 +51,7 @@ def json_ready(value: Any, shape: Callable[[Any], Any] = json_shape) -> Any:
 
 
 def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
-    """Yields the values without a JSON type. Lone surrogates and large integers count as JSON."""
+    """Yields an error for each value without a JSON type. Lone surrogates and large integers count as JSON."""
     kind = value.__class__
     if kind is dict:
         for name, each in value.items():
@@ -66,7 +66,7 @@ def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
         if not math.isfinite(value):
             yield BrokenRule(path=path, reason="is not a finite number")
     elif kind not in _SCALARS:
-        yield BrokenRule(path=path, reason=f"there is no form for {kind.__name__}")
+        yield BrokenRule(path=path, reason=f"JSON has no equivalent of {kind.__name__}")
 
 
 _SCALARS: Final = frozenset({str, int, bool, type(None)})
@@ -82,7 +82,7 @@ def json_text(data: Any, *, indent: bool = False) -> str:
         return json.dumps(data, indent=2) if indent else json.dumps(data, separators=(",", ":"))
     except RecursionError:
         reason = "it is nested too deeply"
-    except ValueError:  # which Python raises for integers of thousands of digits
+    except ValueError:  # which Python raises for integers with thousands of digits
         reason = "a number in it has too many digits"
     raise InvalidInput(f"the data cannot be exported as JSON: {reason}")
 
@@ -120,7 +120,7 @@ def _read(cls: Any, read: Callable[[dict[str, Any]], Any], data: object) -> Any:
     raise InvalidInput(f"the data cannot be read as {cls.__name__}", [rule])
 
 
-# What differs from the fields --------------------------------------------------------------------
+# Classes that are not just their fields --------------------------------------------------------------------
 
 
 def _page_shape(page: Page[Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from socialapi.errors import DecodeError
 from socialapi.wire.decode import decode_json
 
 MAX_LINES_AT_ONCE: Final = 2_000
-"""The most lines split in one step, so that a chunk full of keep-alives does not block for long."""
+"""The maximum number of lines split in one step, so that a chunk full of keep-alives does not block for long."""
 
 
 class LineFramer:
@@ -27,7 +27,7 @@ class LineFramer:
 
     @property
     def has_more(self) -> bool:
-        """Whether some bytes are not split yet."""
+        """Whether some bytes have not been split into lines yet."""
         return bool(self._uncut)
 
     @property

@@ -31,7 +31,7 @@ class SignIn:
 
 
 _PART: Final = (
-    r"(?:[A-Za-z0-9._~-]|%(?:[01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*+"  # ASCII, as RFC 3986 writes it
+    r"(?:[A-Za-z0-9._~-]|%(?:[01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*+"  # ASCII, as RFC 3986 encodes it
 )
 _PAIRS: Final = rf"{_PART}={_PART}(?:&{_PART}={_PART})*+"
 _CANONICAL_PAIRS: Final = re.compile(_PAIRS)
@@ -46,7 +46,8 @@ class OAuth1Signer:
 
     oauthlib normalizes the host, which is the same for all requests, and requests that are not in canonical form. Most
     requests are, because this package encodes them; sorting and joining their parameters here takes a tenth of the
-    time. This class calls the single steps of oauthlib, because oauthlib's `Client` logs the key, token and parameters.
+    time. This class calls the individual steps of oauthlib, because oauthlib's `Client` logs the key, token and
+    parameters.
     """
 
     def __init__(self, credential: OAuth1 | SignIn) -> None:
@@ -127,7 +128,7 @@ def _base_string_uri(url: str) -> str:
 
 
 def _fields(credential: OAuth1 | SignIn) -> dict[str, str]:
-    """Returns the OAuth fields that not every request has. Omits fields without a value."""
+    """Returns the OAuth fields that only some requests have. Omits fields without a value."""
     if isinstance(credential, OAuth1):
         return {"oauth_token": credential.access_token}
     fields = {
@@ -144,14 +145,14 @@ def is_token(text: object) -> bool:
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Raises ConfigurationError, which shows no value, for a header value that is not printable ASCII."""
+    """Raises ConfigurationError, without showing the value, for a header value that is not printable ASCII."""
     together = "".join(headers.values())
     if together.isascii() and together.isprintable():
         return
     unusable = next(name for name, value in headers.items() if not (value.isascii() and value.isprintable()))
     raise ConfigurationError(
-        f"the header {unusable} would hold characters that no header can: its parts (a credential, for example) "
-        "must be visible ASCII"
+        f"the header {unusable} would contain characters that are not allowed in a header: its parts (a credential, "
+        "for example) must be visible ASCII"
     )
 
 

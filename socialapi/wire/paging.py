@@ -27,21 +27,21 @@ T = TypeVar("T")
 
 MAX_DIGITS: Final = 18
 MAX_ANCHORS: Final = 8
-"""The most preceding items that a position contains."""
+"""The maximum number of preceding items that a position contains."""
 
 TOKENS_KEPT: Final = 1_000
 """The number of recent page tokens that a pager remembers."""
 
 _FIXED_TIME: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
-"""A fixed time for the validation of ids, whose rules do not depend on it."""
+"""A fixed time for the validation of ids, which does not depend on the time."""
 
 
 def read_page(result: Any, body: Any) -> Page[Any]:
-    """Returns the page in an envelope. A bare array counts as its data.
+    """Returns the page in an envelope. A plain array counts as the data of an envelope.
 
-    Undecodable items are in `undecoded`. Replaces the data in the body with objects. Raises DecodeError with the path
-    of the field if the complete page is unusable. For example, iteration could not continue without the next page's
-    token.
+    Undecodable items are in `undecoded`. Replaces the data in the body with model objects. Raises DecodeError with the
+    path of the field if the entire page is unusable, for example because its next page's token is unreadable and
+    iteration could not continue.
     """
     (kind,) = result.__args__
     envelope = body if body.__class__ is dict and "data" in body else _envelope(body, wire_names(kind))
@@ -93,7 +93,7 @@ def page_of(data: Mapping[str, Any], item_type: Any) -> Page[Any]:
 
 
 OWN_NAMES: Final = ("undecoded", "next_token", "previous_token", "result_count")
-"""The members of a `Page.to_dict` result that an envelope has elsewhere or lacks."""
+"""The fields of a `Page.to_dict` result that an envelope has elsewhere or lacks."""
 
 
 def _places_by_count(count: int, undecoded: Sequence[Undecoded]) -> tuple[int, ...] | None:
@@ -118,7 +118,7 @@ def _envelope(body: Any, names: AbstractSet[str]) -> Mapping[str, Any]:
         not arrays[0] or not names or any(isinstance(item, dict) and not names.isdisjoint(item) for item in arrays[0])
     ):
         return {**(body if isinstance(body, dict) else {}), "data": arrays[0]}
-    # The response is not an empty collection: it is not a page.
+    # The response is not a page, so it must not pass for an empty collection.
     raise DecodeError("data", "is missing, and so are meta and errors")
 
 
@@ -182,8 +182,8 @@ def next_token_path(meta: Mapping[str, Any]) -> str:
 
 
 def _next_token(meta: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
-    """Returns the token of the next page, from any place where either API puts it. Missing it would end the iteration
-    early.
+    """Returns the token of the next page from any place where one of the APIs puts it. Overlooking it would end the
+    iteration early.
     """
     for place, holder in (("meta.", meta), ("", envelope)):
         for name in _NEXT:
@@ -196,7 +196,7 @@ _NEXT: Final = ("next_token", "next_cursor")
 
 
 _KNOWN: Final = frozenset(("data", "includes", "meta", "errors", "request", "total_count", "next_cursor", "next_token"))
-"""The members of an envelope that have a field in Page."""
+"""The envelope fields that have a field in Page."""
 
 
 def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> d
 
 
 def query_without_token(family: Family, query: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the parameters that go with any page token, without a token."""
+    """Returns the parameters that can be combined with a page token, without a token."""
     # A total count cannot be combined with a cursor.
     conflicting = ("with_total_count", family.page_token_parameter)
     return {name: value for name, value in query.items() if name not in conflicting}
@@ -220,12 +220,12 @@ def is_number(text: str) -> bool:
 
 @attrs.frozen
 class Position:
-    """A position between two items of a collection: after `taken` items of the page of `token`.
+    """A position between two items of a collection: after `taken` items on the page for `token`.
 
-    `after` contains the ids of the last of these items, the latest first. They matter if the page has changed: new
-    items may precede it, and items may have been deleted. The position is after the first of these ids that still
-    exists, or at the start of the page if none does, because a repeated item is better than a lost one. Items without
-    ids are counted. Undecodable items count too, because another version may decode them.
+    `after` contains the ids of the last of these items, the last one first. They matter if the page has changed because
+    items were added before it or deleted. The position is after the first of these ids that still exists, or at the
+    start of the page if none does, because a repeated item is better than a lost one. Items without ids are counted.
+    Undecodable items count too, because another version may decode them.
     """
 
     token: str | None = None
@@ -247,8 +247,8 @@ class Position:
 
     @classmethod
     def read(cls, text: object) -> "Position":
-        """Returns the position that a string names. Raises InvalidInput, which does not quote it,
-        for any other value.
+        """Returns the position that a string encodes. Raises InvalidInput, without quoting the value, for any other
+        value.
         """
         if not isinstance(text, str):
             raise invalid("start", f"must be a string from Pager.position, not {type(text).__name__}")
@@ -274,7 +274,7 @@ class Position:
     def find(self, pages: Sequence[Page[Any]]) -> tuple[int, int]:
         """Returns the page of this position and the number of its items before the position.
 
-        `pages` start with the page of the position; the returned page is an index into them.
+        `pages` starts with the page of the position; the returned page is an index into `pages`.
         """
         if not self.after:
             return self._counted(pages)
@@ -299,10 +299,10 @@ class Position:
 class ReadTokens:
     """The tokens of the pages that a pager has read.
 
-    It remembers the last `TOKENS_KEPT`, and one marked token. A cycle is detected as soon as it
-    returns to one of the last pages. A longer cycle is detected at the marked token (Brent's
-    algorithm). The mark moves to the current page, after twice as many pages each time, until the
-    complete cycle follows it. This takes less than three times as many pages as exist.
+    It remembers the last `TOKENS_KEPT` tokens and one marked token. A cycle is detected as soon as it returns to one of
+    the last pages. A longer cycle is detected at the marked token (Brent's algorithm). The mark moves to the current
+    page, after twice as many pages each time, until a complete cycle fits between two moves. Detection reads fewer than
+    three times as many pages as exist.
     """
 
     def __init__(self, first: str | None, most: int = TOKENS_KEPT) -> None:
@@ -315,7 +315,7 @@ class ReadTokens:
         return len(self._recent) + 1
 
     def repeats(self, token: str) -> bool:
-        """Returns whether the page is known to have been read. Otherwise, marks it as read."""
+        """Returns whether the page is known to have been read. If not, records it as read."""
         if token == self._marked or token in self._recent:
             return True
         self._recent[token] = None
@@ -329,8 +329,8 @@ class ReadTokens:
 
 @attrs.frozen
 class PageOrigin:
-    """The location of a page: the token of its request, the number of items on it before the first of `data`, and the
-    field that identifies items, if their class does not declare it.
+    """The location of a page: the token of its request, the number of items on the page before the first one in `data`,
+    and the field that identifies items, if their class does not declare it.
     """
 
     token: str | None = None
@@ -343,7 +343,7 @@ class PageOrigin:
 
 
 def origin_of(page: Page[Any]) -> PageOrigin:
-    """Returns the location of a page; the beginning for a page that a program created."""
+    """Returns the location of a page, or the start of the collection for a page created in code."""
     origin = page._origin  # noqa: SLF001  # only walks and their pages know it
     return origin if isinstance(origin, PageOrigin) else _BEGINNING
 
@@ -405,7 +405,7 @@ class PageSizes:
         return min(max(2 * former, self.least), self.most) if former else None
 
     def of_items(self, count: int | None) -> int:
-        """Returns the size with which the fewest requests read this number of items; None means all items."""
+        """Returns the page size that reads this number of items with the fewest requests; None means all items."""
         return self.most if count is None else min(max(count, self.least), self.most)
 
 
@@ -427,7 +427,7 @@ def _parameters(declared: Any) -> Mapping[str, Any]:
 
 @attrs.define(eq=False)
 class Collection(Generic[T]):
-    """A requested collection: its query, split into parts if it has more ids than a request may have."""
+    """A requested collection: its query, split into parts if it has more ids than one request may contain."""
 
     target: Target[Page[T]]
     asked: Mapping[str, Any]
@@ -442,8 +442,8 @@ class Collection(Generic[T]):
     def of(
         cls, target: Target[Page[T]], query: Mapping[str, Any] | None, start: str | None, *, sized: bool = True
     ) -> "Collection[T]":
-        """Returns the collection for a target and its query. Raises InvalidInput for parameters
-        that exclude one another.
+        """Returns the collection for a target and its query. Raises InvalidInput for parameters that cannot be
+        combined.
         """
         target = Target(target.route, with_path_texts(target.path_parameters))
         begin_token = None if start is None else Position.read(start).token
@@ -452,7 +452,8 @@ class Collection(Generic[T]):
             return cls(target, {}, None, begin_token, PageSizes.of(route.family, route.query, {}) if sized else None)
         asked = shaped_arguments(route, query, None)[0]
         if start is not None and asked.get("with_total_count"):
-            refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
+            reason = "cannot be combined with start"
+            refuse([BrokenRule(path="with_total_count", reason=reason, code="EXCLUSIVE_PARAMETERS")])
         sizes = PageSizes.of(route.family, route.query, asked) if sized else None
         return cls(target, asked, split_of(route.query, asked), begin_token, sizes)
 
@@ -460,7 +461,7 @@ class Collection(Generic[T]):
         self, plan: Plan[Page[T]], token: str | None, size: int | None, now: Callable[[], datetime.datetime]
     ) -> Request[Page[T]]:
         """Returns the request for the page of a token, with a size unless that is the service's default. Raises
-        InvalidInput with every broken rule of the arguments, which are checked for the caller's first page.
+        InvalidInput with every broken rule of the arguments, which are checked only for the caller's first page.
         """
         if token == self.begin_token:
             return plan.request(self.target, self.query(token, size), None, now)
@@ -489,7 +490,7 @@ class Collection(Generic[T]):
 
 @attrs.frozen
 class Split:
-    """A filter with more ids than a request may have, requested in parts one after another.
+    """A filter with more ids than one request may contain, requested in parts one after another.
 
     A page token is the number of the part, followed by the service's token: `2~` starts the third part.
     """

@@ -16,7 +16,7 @@ _EPOCH_FROM: Final = 1e8
 _LONGEST_SECONDS: Final = 366 * 86_400.0
 """Waits beyond a year are treated as errors and ignored."""
 _MOST_REQUESTS: Final = 1e12
-"""The largest number that can be a count."""
+"""The largest number that is accepted as a count."""
 _DATE_CHARACTERS: Final = 29
 """The length of an HTTP date. A proxy may have joined several dates."""
 
@@ -53,7 +53,7 @@ class LimitHeaders:
         return None
 
     def retry_after_seconds(self, headers: Mapping[str, str], now: float) -> float | None:
-        """Returns the wait the service asks for: `Retry-After` in any form, or the reset of an exhausted limit.
+        """Returns the wait that the service requests: `Retry-After` in any form, or the reset of an exhausted limit.
 
         Returns None if there is none. A time in the past counts as none, so that a wrong header never causes an
         immediate retry.

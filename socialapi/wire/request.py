@@ -31,7 +31,7 @@ _UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
 @attrs.define(eq=False, repr=False)
 class Request(Generic[R]):
-    """A request without its authorization, which every attempt creates.
+    """A request without its authorization, which is created anew for every attempt.
 
     `origin` is the scheme, host and port of `url`. `body` is in parts, so that writing a large body
     does not block the event loop. `form` is the same body as a string if it is a form, the only
@@ -40,7 +40,7 @@ class Request(Generic[R]):
 
     target: Target[R]
     origin: str
-    url: str = attrs.field(repr=False)  # for tools that print the fields of an object themselves
+    url: str = attrs.field(repr=False)  # for tools that print the fields of an object directly
     headers: Mapping[str, str]
     body: tuple[bytes, ...] = attrs.field(repr=False)
     form: str | None = attrs.field(repr=False)
@@ -164,29 +164,29 @@ class Plan(Generic[R]):
 
 
 def _top(path: str) -> str:
-    """Returns the field of the request that contains a path."""
+    """Returns the request field at the start of a path."""
     return re.split(r"[.\[]", path, maxsplit=1)[0]
 
 
 def _segments(path: Mapping[str, str | int]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Returns the path parameters as strings, and percent-encoded."""
+    """Returns the path parameters in two forms: as strings, and percent-encoded."""
     for value in path.values():
         if value.__class__ is not str or not (value.isalnum() and value.isascii()):
             texts = with_path_texts(path)
             return texts, {name: encode_segment(text) for name, text in texts.items()}
-    return path, path  # type: ignore[return-value]  # they are all texts
+    return path, path  # type: ignore[return-value]  # they are all strings
 
 
 def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: Any) -> tuple[dict[str, Any], Any]:
-    """Returns query and body in the shape that the route declares. Raises InvalidInput if they do not fit."""
+    """Returns the query and the body in the types that the route declares. Raises InvalidInput if they do not fit."""
     # The test for the abstract class is slow.
     if query is not None and query.__class__ is not dict and not isinstance(query, Mapping):
         raise InvalidInput(f"params must be a mapping of names to values, not {type(query).__name__}")
     try:
         return shaped_query(route.query, query), shaped(route.body, body) if body is not None else None
     except RecursionError:
-        pass  # its traceback would hold the arguments
-    raise InvalidInput("the arguments are nested too deeply, or hold themselves")
+        pass  # its traceback would contain the arguments
+    raise InvalidInput("the arguments are nested too deeply, or contain themselves")
 
 
 def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
@@ -195,7 +195,7 @@ def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
         if value.__class__ is not str or not value.isalnum():
             break
     else:
-        return path  # type: ignore[return-value]  # they are all texts
+        return path  # type: ignore[return-value]  # they are all strings
     texts = _as_texts(path)
     refuse_odd_ids(texts)
     return texts
@@ -203,7 +203,7 @@ def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
 
 def _as_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
     if all(value.__class__ is str for value in path.values()):
-        return path  # type: ignore[return-value]  # they are all texts
+        return path  # type: ignore[return-value]  # they are all strings
     return {name: shaped(AnyId, value) for name, value in path.items()}
 
 
@@ -247,7 +247,7 @@ def refuse_odd_ids(given: Mapping[str, object]) -> None:
 
 
 def odd_ids(given: Mapping[str, object]) -> list[BrokenRule]:
-    """Returns the broken rules of values that `refuse_odd_ids` refuses, to list them with others."""
+    """Returns the broken rules of values that `refuse_odd_ids` rejects, to list them with others."""
     broken = []
     for name, value in given.items():
         try:
@@ -261,11 +261,11 @@ def refuse_unfit(**texts: object) -> None:
     """Raises InvalidInput for strings with control characters or lone surrogates."""
     if unfit := [name for name, text in texts.items() if isinstance(text, str) and _UNFIT.search(text)]:
         texts.clear()  # some are secrets
-        raise InvalidInput(f"{' and '.join(unfit)} must have neither control characters nor half of a surrogate pair")
+        raise InvalidInput(f"{' and '.join(unfit)} must contain neither control characters nor unpaired surrogates")
 
 
 def check(declared: Any, value: Any, *, now: datetime.datetime, path: str = "") -> Any:
-    """Returns the value in the declared shape. Raises InvalidInput with every broken rule."""
+    """Returns the value in the declared type. Raises InvalidInput with every broken rule."""
     shape = shaped(declared, value)
     if broken := broken_rules(declared, shape, now=now, path=path):
         del value, shape  # some are secrets

@@ -77,7 +77,7 @@ class Reply:
 
     @property
     def content_type(self) -> str:
-        """The content type without parameters, in lower case; the first of several."""
+        """The content type without parameters, in lower case. If there are several, the first one."""
         return self.headers.get("content-type", "").partition(";")[0].partition(",")[0].strip().lower()
 
     @property
@@ -117,10 +117,10 @@ def decode(content: bytes) -> Any:
 
 
 def _decode_tokens(content: bytes) -> Any:
-    """Returns the members of a response with tokens: JSON, or the pairs of a form.
+    """Returns the fields of a response with tokens, which is JSON or a form.
 
-    A token in it may be the only valid one, so invalid JSON in other members, such as NaN, or after
-    the object does not matter.
+    The response may contain the only valid token, so invalid JSON after the object or in other fields, such as NaN, is
+    tolerated.
     """
     text = content.decode(json.detect_encoding(content), "replace").strip()
     if text[:1] in ("{", "["):
@@ -141,9 +141,9 @@ _TOLERANT: Final = json.JSONDecoder(
 def read_result(route: Route[R], reply: Reply) -> R:
     """Returns the result of a successful call, with its errors.
 
-    Raises ApiError for any other status, for errors without data, for a reason instead of the
-    documented response, and for operation errors with any status. Raises DecodeError if the
-    response does not match its documentation; after a write, its `executed` is True.
+    Raises ApiError for any other status, for errors without data, for a reason in place of the documented response, and
+    for operation errors with any status. Raises DecodeError if the response does not match its documentation; after a
+    write, its `executed` is True.
     """
     if not reply.ok:
         raise read_error(reply)
@@ -196,9 +196,9 @@ def _read_success(route: Route[R], reply: Reply) -> R:
 def _read_tokens(result: type[R], reply: Reply) -> R:
     """Returns the tokens in a response.
 
-    Only the fields that a token needs must be valid. They may be nested under another name. The
-    documentation of token endpoints says JSON and shows pairs, so the content decides, not the
-    content type. Raises ApiError if a response with status 200 is an error.
+    Only the fields that a token needs must be valid. They may be nested under another name. The documentation of the
+    token endpoints mentions JSON but shows form pairs, so the content decides the format, not the content type. Raises
+    ApiError if a response with status 200 is an error.
     """
     from socialapi.models.oauth import InvalidatedToken  # already imported by the caller
 
@@ -231,12 +231,12 @@ def _read_tokens(result: type[R], reply: Reply) -> R:
 
 
 _TOKENS: Final = ("access_token", "refresh_token", "oauth_token", "oauth_token_secret")
-UNUSABLE: Final = "is no token: it is empty, or has blanks, control characters or letters beyond ASCII"
+UNUSABLE: Final = "is not a token: it is empty, or contains blanks, control characters or non-ASCII letters"
 
 
 def _clean_tokens(body: dict[str, Any], needed: AbstractSet[str]) -> None:
-    """Removes blanks around tokens. Raises DecodeError, which does not show the token, for a required token that cannot
-    be sent, and drops any other such token.
+    """Removes blanks around tokens. Raises DecodeError, without showing the token, if a required token cannot be sent.
+    Drops an optional token that cannot be sent.
     """
     for name in _TOKENS:
         if not isinstance(body.get(name), str | float):
@@ -250,7 +250,7 @@ def _clean_tokens(body: dict[str, Any], needed: AbstractSet[str]) -> None:
 
 
 _ENVELOPE: Final = frozenset({"data", "errors", "request"})
-"""The members of an envelope that are not stored elsewhere."""
+"""The envelope fields that are not stored elsewhere."""
 
 
 def _without_envelope(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -281,7 +281,7 @@ def _gives_reason(route: Route[Any], body: Any) -> bool:
 
 
 def _refusal(body: Any) -> Any:
-    """Returns the object with the errors of a response, which may be its data."""
+    """Returns the object with the errors of a response. It may be the data of the response."""
     data = body.get("data") if isinstance(body, dict) and _ERRORS.isdisjoint(body) else None
     return data if isinstance(data, dict) and not _ERRORS.isdisjoint(data) else body
 
@@ -317,7 +317,7 @@ def _check_shape(result: Any, data: Any) -> None:
 
 
 def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
-    """Returns the nested object of an object without documented fields, and the members next to it."""
+    """Returns the nested object of an object without documented fields, and the fields next to it."""
     names = wire_names(result)
     outer = data[0] if isinstance(data, list) and len(data) == 1 else data
     if not names or not isinstance(outer, dict) or not names.isdisjoint(outer):
@@ -330,7 +330,7 @@ def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
-    """Returns the result, with the errors and other members of the response if it has attributes for them."""
+    """Returns the result, with the response's errors and other fields if the result has attributes for them."""
     errors = read_errors(body["errors"]) if body.get("errors") is not None else ()
     if isinstance(result, tuple):
         return cast("R", Items.of(result, errors))
@@ -343,7 +343,7 @@ def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
 
 
 def read_error(reply: Reply) -> ApiError:
-    """Returns the error for a reply. Never raises: an HTML page or an empty body keeps its status."""
+    """Returns the error for a reply. Never raises: even for an HTML page or an empty body, the error has the status."""
     body = _refusal(_json_body(reply.content))
     found = [read_partial_error(item) for item in _listed_errors(body)[:MAX_ERRORS]]
     problems = [each for each in found if isinstance(each, Problem)]
@@ -380,7 +380,9 @@ def _json_body(content: bytes) -> Any:
 
 
 MAX_ERRORS: Final = 250
-"""The most errors read from a response: more than the service documents, and few enough not to block the event loop."""
+"""The maximum number of errors read from a response: more than the service documents, but few enough not to block the
+event loop.
+"""
 
 
 def _listed_errors(body: Any) -> list[Any]:
@@ -402,7 +404,7 @@ def _listed_errors(body: Any) -> list[Any]:
 def _class_of(
     status: int, reason: str | None, problems: Sequence[Problem], errors: Sequence[ServiceError]
 ) -> type[ApiError]:
-    """Returns the error class. A response that says "not found" is NotFound with any status."""
+    """Returns the error class. A response that says "not found" is NotFound, whatever its status."""
     says_not_found = [each.says_not_found for each in problems]
     says_not_found += [str(each.code).endswith(NOT_FOUND) for each in errors]
     found = error_class(status)
@@ -430,7 +432,7 @@ def _webhook_failure(body: Any) -> str | None:
 
 
 def _texts(body: Any, telling: AbstractSet[str], depth: int = 0) -> Iterator[str]:
-    """Yields the strings of a response that may contain a reason: members with such names, and all strings of errors
+    """Yields the strings of a response that may contain a reason: fields with such names, and all strings of errors
     that are grouped by field.
     """
     if isinstance(body, str):
@@ -464,12 +466,12 @@ _TELLING: Final = frozenset({"title", "detail", "details", "reason", "code", "me
     *("error", "errors", "errormsg", "errormessage", "errordescription", "fault", "faultstring", "exception")
 }
 _ECHOED: Final = frozenset({"parameters", "parameter", "value", "values", "input", "data", "request", "loc", "path"})
-"""The names of members in which an error repeats the request, which may be personal data."""
+"""The names of fields in which an error echoes the request. They may contain personal data."""
 MAX_DEPTH: Final = 4
 MAX_SEARCHED: Final = 10_000
 """How many characters of a string are searched for a reason."""
 MAX_OPERATION_ERRORS: Final = 2_500
-"""The most operations of a request."""
+"""The maximum number of operations in a request."""
 
 
 def _operation_errors(body: Any) -> Sequence[OperationError]:

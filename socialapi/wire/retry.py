@@ -12,14 +12,16 @@ BACKOFF_CEILING_SECONDS: Final = 10.0
 RATE_LIMIT_BACKOFF_SECONDS: Final = 1.0
 RATE_LIMIT_BACKOFF_CEILING_SECONDS: Final = 60.0
 JITTER_SHARE: Final = 0.1
-"""The most jitter added, as a share of the wait, so that clients do not all return at the same time."""
+"""The maximum jitter, as a share of the wait, so that clients do not all return at the same time."""
 JITTER_SECONDS: Final = 1.0
-"""The jitter added to a wait that the service asked for, so that rejected clients do not return together."""
+"""The jitter added to a wait that the service requested, so that rejected clients do not return together."""
 
 
 @attrs.frozen
 class Failure:
-    """A failed attempt: whether the service executed it, its response, and the wait in seconds that it asked for."""
+    """A failed attempt: whether the service executed it, its response, and the wait in seconds that the service
+    requested.
+    """
 
     executed: Executed
     summary: str

@@ -148,11 +148,11 @@ _MIDNIGHT: Final = re.compile(r"(?<=[T ])24(?=(?::?00(?::?00(?:[.,]0+)?)?)?(?:[Z
 
 
 def _unchanged(value: float) -> int:
-    """Returns the integer of a float. Raises DecodeError if it is not whole or not exact."""
+    """Returns a float as an integer. Raises DecodeError if it is not whole or not exact."""
     if not value.is_integer():
         raise DecodeError("", "expected a whole number")
     if abs(value) > MAX_EXACT:
-        raise DecodeError("", "expected a number without loss: this one is too large for floating point")
+        raise DecodeError("", "expected an exact number: this one is too large for floating point")
     return int(value)
 
 

@@ -89,6 +89,6 @@ async def test_a_folder_that_holds_something_else_is_left_with_its_snapshot(tmp_
     path = await made(tmp_path / "file", SNAPSHOT)
     scratch_folder(path).mkdir()
     (scratch_folder(path) / "letters.txt").touch()
-    with pytest.raises(ConfigurationError, match=r"holds other files, so the snapshot .*file was not deleted"):
+    with pytest.raises(ConfigurationError, match=r"contains other files, so the snapshot .*file was not deleted"):
         erase(path, "snapshot")
     assert names_in(tmp_path) == ["file", "file.sync"]

@@ -389,9 +389,9 @@ async def test_an_id_of_a_partner_may_be_the_key(tmp_path: Path) -> None:
         ({"key": "a"}, "key needs outcomes"),
         ({"outcomes": "out.txt"}, "outcomes must end in one of .csv, .jsonl, .parquet"),
         ({"outcomes": "a.csv", "rejects": "a.csv"}, "is the rejects file, too"),
-        ({"outcomes": "a.csv", "rejects": "./a.csv.part"}, "is what the outcomes file is written to"),
+        ({"outcomes": "a.csv", "rejects": "./a.csv.part"}, "is the temporary path of the outcomes file"),
         ({"outcomes": "a.csv", "journal": "a.csv"}, "is the outcomes file, too"),
-        ({"outcomes": "a.csv.part.csv", "journal": "a.csv.part.csv.part"}, "is what the outcomes file is written to"),
+        ({"outcomes": "a.csv.part.csv", "journal": "a.csv.part.csv.part"}, "is the temporary path of the outcomes file"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

@@ -44,7 +44,7 @@ async def test_few_rows_are_judged_at_the_end(tmp_path: Path) -> None:
     service, rejects = ModelService(), tmp_path / "rejects.csv"
     says, report = await stopped(upload_of(service, people(90, 10), max_reject_share=0.09, rejects=rejects).run())
     assert says.startswith(
-        "the upload stopped: 10 of 100 rows were rejected, which is 10.0%, and 9.0% may be (max_reject_share=0.09)"
+        "the upload stopped: 10 of 100 rows were rejected, which is 10.0%, but at most 9.0% may be (max_reject_share=0.09)"
     )
     assert (report.accepted, report.rejected, report.pending, len(service.members)) == (90, 10, 0, 90)
     assert len(rejects.read_text("utf-8").splitlines()) == 11
@@ -228,7 +228,7 @@ async def test_products_that_wait_where_nothing_can_be_written_stop_the_load(
     service = ModelCatalog()
     options: dict[str, Any] = {"digests": tmp_path / "digests", "delete_vanished": True, "max_reject_share": 0.1}
     says, report = await stopped(load_of(service, numbered(3), **options).run())
-    assert "the temporary file in which products wait cannot be written: No space left on device" in says
+    assert "the temporary file for waiting products cannot be written: No space left on device" in says
     assert (report.pending, service.requests) == (3, [])
 
 

@@ -47,7 +47,7 @@ def test_a_page_has_1_to_1000_records(route: Route[Any]) -> None:
 def test_a_total_count_does_not_go_with_a_cursor(route: Route[Any]) -> None:
     assert query(route, with_total_count=True) == []
     assert query(route, with_total_count=False, cursor="c") == []
-    assert query(route, with_total_count=True, cursor="c") == ["with_total_count: cannot go with cursor"]
+    assert query(route, with_total_count=True, cursor="c") == ["with_total_count: cannot be combined with cursor"]
     (rule,) = broken_rules(route.query, {"with_total_count": True, "cursor": "c"}, now=NOW)
     assert rule.code == "EXCLUSIVE_PARAMETERS"
 
@@ -126,7 +126,7 @@ def test_features_are_added_by_any_key_and_at_least_one() -> None:
     assert len(broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": []})) == 1
     for wrong in ("", "A,B", "A B", "\t"):
         assert broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": ["A", wrong]}) == [
-            "feature_keys[1]: must not be empty, and have neither blanks nor commas"
+            "feature_keys[1]: must not be empty or contain blanks or commas"
         ]
 
 
@@ -243,7 +243,7 @@ def test_a_keyword_has_something_in_it_and_no_comma(name: str) -> None:
     assert insights(**{name: ["ski pass", "été"]}) == []
     for wrong in ("a,b", "", " "):
         (found,) = insights(**{name: ["k", wrong]})
-        assert found.startswith(f"{name}: must have no empty keyword and none with a comma")
+        assert found.startswith(f"{name}: must have no empty keyword and no comma")
 
 
 def test_a_range_is_at_most_7_days() -> None:
@@ -253,7 +253,7 @@ def test_a_range_is_at_most_7_days() -> None:
     # Without an end it is now, by the clock of the service alone.
     assert insights(start_time="2020-01-01T00:00:00Z") == insights(start_time="2030-01-01T00:00:00Z") == []
     assert until_now("2026-05-25T12:00:00Z") == []
-    assert until_now("2026-05-25T11:59:59Z") == ["start_time: must be at most 7 days ago where no end_time is given"]
+    assert until_now("2026-05-25T11:59:59Z") == ["start_time: must be at most 7 days ago if no end_time is given"]
     assert until_now("2026-05-20T00:00:00Z", end_time="2026-05-27T00:00:00Z") == []
 
 

@@ -77,7 +77,7 @@ def test_the_expiry_is_later_than_the_time_of_effect_which_is_now_unless_given(
     given_times = {"effective_at": effective_at, "expires_at": expires_at}
     times = {name: value for name, value in given_times.items() if value is not None}
     assert broken(operation(**times)) == (
-        [] if fine else [("[0].params.expires_at", "must be later than effective_at, which is now unless given")]
+        [] if fine else [("[0].params.expires_at", "must be later than effective_at, which defaults to now")]
     )
 
 
@@ -288,7 +288,7 @@ def test_users_in_place_of_params_are_refused_with_what_to_write(params: Any) ->
 
 def test_a_mapping_with_other_names_is_refused_without_being_shown() -> None:
     with pytest.raises(
-        InvalidInput, match="OperationParams has no such field; there are users, effective_at"
+        InvalidInput, match="OperationParams has no such field; its fields are users, effective_at"
     ) as caught:
         Operation("Update", {"users": [], "ada@northwind.example": 1})
     assert "ada" not in str(caught.value)

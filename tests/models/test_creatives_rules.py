@@ -170,7 +170,7 @@ def test_components_and_slides_exclude_each_other_and_one_is_needed() -> None:
     slides = [[MEDIA, DETAILS], [MEDIA, DETAILS]]
     assert broken(CardDraft, {"name": "Boots", "slides": slides}) == []
     (both,) = broken_rules(CardDraft, card(MEDIA, DETAILS, slides=slides), now=NOW)
-    assert (str(both), both.code) == ("slides: cannot go with components", "EXCLUSIVE_PARAMETERS")
+    assert (str(both), both.code) == ("slides: cannot be combined with components", "EXCLUSIVE_PARAMETERS")
     (neither,) = broken_rules(CardDraft, {"name": "Boots"}, now=NOW)
     assert (str(neither), neither.code) == ("components: or slides is required", "MISSING_PARAMETER")
     assert broken(CardDraft, {"name": "Boots", "slides": [[MEDIA, DETAILS], [MEDIA]]}) == [
@@ -193,7 +193,7 @@ def test_a_change_may_leave_anything_out() -> None:
     assert broken(CardChanges, {"name": "x"}) == []
     assert broken(CardChanges, {"components": [MEDIA]}) == [ACTION_MISSING]
     assert broken(CardChanges, {"components": [MEDIA, DETAILS], "slides": [[MEDIA, DETAILS]]}) == [
-        "slides: cannot go with components"
+        "slides: cannot be combined with components"
     ]
 
 
@@ -248,8 +248,8 @@ def test_every_label_is_accepted_and_no_other() -> None:
           "ios_deep_link": "i://"}, None),
         ({}, "android_store_app_id: or ios_app_store_identifier is required"),
         ({"ios_app_store_identifier": "17", "android_store_deep_link": "a://"},
-         "android_store_deep_link: goes only with android_store_app_id"),
-        ({"android_store_app_id": "a.b", "ios_deep_link": "i://"}, "ios_deep_link: goes only with ios_app_store_identifier"),
+         "android_store_deep_link: requires android_store_app_id"),
+        ({"android_store_app_id": "a.b", "ios_deep_link": "i://"}, "ios_deep_link: requires ios_app_store_identifier"),
         ({"android_store_app_id": "a.b", "country_code": "USA"}, "country_code: must be an ISO 3166-1 alpha-2 country code"),
         ({"android_store_app_id": "a.b", "country_code": "XX"}, "country_code: must be an ISO 3166-1 alpha-2 country code"),
         ({"android_store_app_id": "a.b", "country_code": "UK"}, "country_code: must be an ISO 3166-1 alpha-2 country code"),
@@ -337,7 +337,7 @@ def test_a_call_to_action_has_up_to_20_characters_beside_the_hash(declared: Any,
         assert broken(declared, {**CONVERSATION, **tweets, name: text}) == []
     for text in ("x" * 21, "#" + "x" * 21, "", "#", "##x"):
         assert broken(declared, {**CONVERSATION, **tweets, name: text}) == [
-            f"{name}: must have 1 to 20 characters beside the hash"
+            f"{name}: must have 1 to 20 characters besides the hash"
         ]
 
 

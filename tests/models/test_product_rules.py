@@ -205,7 +205,7 @@ def test_an_image_is_a_url(url: str, *, is_one: bool) -> None:
     assert said(image_link=url) == ([] if is_one else ["image_link: must be the URL of an image"])
 
 
-KIND: Final = "must be a JPG, GIF, WEBP or PNG, which its extension says that it is not"
+KIND: Final = "must be a JPG, GIF, WEBP or PNG, but its extension is for another type of file"
 
 
 @pytest.mark.parametrize(

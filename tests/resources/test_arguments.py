@@ -73,5 +73,5 @@ def test_options_have_known_names_and_types() -> None:
     assert list(map(str, caught.value.broken_rules)) == [
         "dry_run: must be True or False, not str",
         "dryrun: is not an option: did you mean dry_run?",
-        "n: is not an option; there are dry_run, rejects",
+        "n: is not an option; the options are dry_run, rejects",
     ]

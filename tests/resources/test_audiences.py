@@ -82,10 +82,10 @@ async def test_send_lists_every_broken_rule_with_its_path_and_sends_nothing(
         ("[1].params.users[0]", "has no identifier"),
         (
             "[1].params.users[1].phone_number[0]",
-            "has no country code: write it as +<country code>…, or give a default region",
+            "has no country code: write it as +<country code>…, or set a default region",
         ),
         ("[2].params.users[0].handle[0]", "is not a handle (at most 15 letters A to Z, digits and _)"),
-        ("[1].params.expires_at", "must be later than effective_at, which is now unless given"),
+        ("[1].params.expires_at", "must be later than effective_at, which defaults to now"),
         ("[2].operation_type", "must be one of Update, Delete"),
     ]
     assert str(caught.value).startswith("the request breaks 7 rules of the service; nothing was sent\n  - [0].params")

@@ -73,7 +73,7 @@ async def test_the_first_step_signs_the_callback_and_sends_exactly_the_documente
 async def test_a_callback_that_is_no_address_is_refused_before_anything_is_sent(
     service: OAuthService, client: Client, callback: str
 ) -> None:
-    with pytest.raises(errors.InvalidInput, match="callback must be a whole URL, or oob for a PIN"):
+    with pytest.raises(errors.InvalidInput, match="callback must be a complete URL, or oob for a PIN"):
         await client.oauth.request_token(callback)
     assert service.server.requests == []
 

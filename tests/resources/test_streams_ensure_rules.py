@@ -77,7 +77,7 @@ async def test_a_rule_gets_another_tag_where_others_may_be_removed(client: Clien
         await client.filtered_stream.ensure_rules(wanted)
     assert [type(each) for each in refused.value.problems] == [DuplicateRules]
     (there,) = [rule for rule in await client.filtered_stream.rules().collect() if rule.value == "cats"]
-    how = "ask for it with the tag 'old', or replace it with remove_others=True"
+    how = "request it with the tag 'old', or replace it with remove_others=True"
     assert str(refused.value).endswith(f"; rule {there.id} is the same rule with the tag 'old': {how}")
     assert await held(client) == {("cats", "old"), ("dogs", None), ("birds", None)}
     rules = await client.filtered_stream.ensure_rules(wanted, remove_others=True)
@@ -87,7 +87,7 @@ async def test_a_rule_gets_another_tag_where_others_may_be_removed(client: Clien
 async def test_a_rule_that_is_stored_without_its_tag_is_not_replaced_again_and_again() -> None:
     none, stored = answer({"meta": {}}), answer({"data": [{"id": "5", "value": "cats"}], "meta": {}})
     async with Server(none, stored, then=stored) as server:
-        with pytest.raises(errors.ApiError, match=r"rule 5 is the same rule with no tag: ask for it with no tag$"):
+        with pytest.raises(errors.ApiError, match=r"rule 5 is the same rule with no tag: request it with no tag$"):
             await client_of(server).filtered_stream.ensure_rules(RuleDraft("cats", tag="a"), remove_others=True)
     assert [request.method for request in server.requests] == ["GET", "POST", "GET"]
 
@@ -104,13 +104,13 @@ async def test_a_rule_that_is_refused_is_told_and_others_are_kept(client: Client
 async def test_the_cap_is_told_where_no_room_can_be_made(client: Client, service: Emulator) -> None:
     service.state.platform.max_rules = 2
     await client.filtered_stream.add_rules("old", "older")
-    with pytest.raises(errors.ApiError, match="as many as it may") as refused:
+    with pytest.raises(errors.ApiError, match="which is the maximum") as refused:
         await client.filtered_stream.ensure_rules("new")
     assert [type(each) for each in refused.value.problems] == [RuleCap]
     assert await held(client) == {("old", None), ("older", None)}
     rules = await client.filtered_stream.ensure_rules(["new", "newer"], remove_others=True)
     assert pairs(rules) == {("new", None), ("newer", None)}
-    with pytest.raises(errors.ApiError, match="as many as it may"):
+    with pytest.raises(errors.ApiError, match="which is the maximum"):
         await client.filtered_stream.ensure_rules(["new", "newer", "newest"], remove_others=True)
 
 

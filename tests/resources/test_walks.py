@@ -151,7 +151,7 @@ async def test_a_position_needs_the_index_of_an_item(client: Client, index: Any)
     page = await client.posts.by_user("1")
     with pytest.raises(InvalidInput, match="index must be a whole number from 0 to 9"):
         page.position_at(index)
-    with pytest.raises(InvalidInput, match="only pages of a walk"):
+    with pytest.raises(InvalidInput, match="only pages returned by"):
         Page(data=(Post(id="1"),)).position_at(0)
 
 
@@ -256,7 +256,7 @@ async def test_what_no_answer_can_be_read_as_is_refused_before_a_request(
         await client.request("POST", "/2/plants", result=kind)
     with pytest.raises(InvalidInput, match="item must be"):
         client.pages("GET", "/2/plants", item=kind)
-    with pytest.raises(InvalidInput, match="pages are read by GET"):
+    with pytest.raises(InvalidInput, match="pages are read with GET"):
         client.pages("POST", "/2/plants", item=dict)  # type: ignore[arg-type]
     assert service.asked == []
 
@@ -308,7 +308,7 @@ async def test_what_the_function_raises_is_logged_once_and_changes_nothing(caplo
     async with Server(then=Timeline()) as server, client_of(server, options={"on_reply": fails}) as client:
         assert await collected(client.posts.by_user("1")) == POSTS
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
-        "on_reply raised an error; calls go on, and further errors of it are not logged"
+        "on_reply raised an error; calls continue, and its further errors are not logged"
     ]
 
 

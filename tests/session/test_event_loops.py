@@ -114,7 +114,7 @@ def test_in_two_loops_at_once_the_second_is_told(url: str) -> None:
 
     asyncio.run(main())
     assert [str(each) for each in raised] == [
-        "this client belongs to another event loop, which is not closed: make a client for each loop and each thread"
+        "this client belongs to another event loop, which is still open: create a client for each loop and each thread"
     ]
 
 

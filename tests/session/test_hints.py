@@ -151,7 +151,7 @@ async def test_an_account_that_is_refused_may_be_of_somebody_else(step: bytes, s
 @pytest.mark.parametrize(("user", "is_handle"), [("ada", True), ("2244994945", False)])
 async def test_a_handle_in_place_of_an_id_is_noticed(user: str, is_handle: bool) -> None:
     error = await refusal_of(lambda c: c.request("GET", f"/2/users/{user}/tweets"), coded(400, "x"))
-    assert error.hint == ("a user is named by the numeric id, not by the handle" if is_handle else None)
+    assert error.hint == ("a user is identified by the numeric id, not by the handle" if is_handle else None)
 
 
 async def test_a_summary_never_says_that_there_is_no_reason_while_there_is_one() -> None:

@@ -175,7 +175,7 @@ async def test_a_session_that_sends_other_credentials_is_refused(
     async with Server() as server, aiohttp.ClientSession(trust_env=True) as session:
         error = await error_of(client_of(server, options={"session": session}))
     assert isinstance(error, ConfigurationError)
-    assert "credentials of its own" in str(error)
+    assert "its own credentials" in str(error)
     assert SECRET not in str(error)
     assert server.requests == []
 
@@ -299,7 +299,7 @@ async def test_an_error_of_the_proxy_shows_no_password(refusal: int, environment
         environment.setenv("HTTPS_PROXY", with_password(proxy.url))
         error = await error_of(client_at())
     assert type(error) is TransportError
-    hint = ": put the user's name and password into its address" if refusal == 407 else ""
+    hint = ": add the user name and password to its address" if refusal == 407 else ""
     assert str(error) == f"GET /2/tweets: {HOST}:443: the proxy refused to connect (HTTP {refusal}){hint}"
     assert error.is_lasting is (refusal == 407)
     assert SECRET not in repr(error) + repr(vars(error))
@@ -350,7 +350,7 @@ async def test_an_authority_of_ones_own_is_trusted(
         (
             ("127.0.0.1",),
             1,
-            "it is not signed by a trusted authority. If its authority is your own, name its certificate in",
+            "it is not signed by a trusted authority. If its authority is your own, set SSL_CERT_FILE (or",
         ),
         (("elsewhere.example",), 1, "it is for another host: check the address"),
         (("127.0.0.1",), -1, "it has expired: the host's operator has to renew it"),
@@ -396,7 +396,7 @@ async def test_a_certificate_that_only_earlier_pythons_accept_is_an_error_that_s
     assert type(error) is TransportError
     assert error.reason == (
         "its certificate is not valid: it or its authority's certificate violates RFC 5280, which Python 3.13 and later "
-        "check. Have it issued again, or give Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
+        "check. Have it issued again, or pass a context without ssl.VERIFY_X509_STRICT as Client(ssl=…)"
     )
 
 
@@ -427,7 +427,7 @@ async def test_a_certificate_that_is_wanted_and_not_there_is_an_error_that_says_
     async with Alerting(tls) as url:
         error = await error_of(client_of(url, retries=0, options={"ssl": context}))
     assert type(error) is TransportError
-    assert error.reason.startswith("it does not accept the client certificate, or requires one: give Client(ssl=…)")
+    assert error.reason.startswith("it does not accept the client certificate, or requires one: pass a context")
 
 
 class Alerting:

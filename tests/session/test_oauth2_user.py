@@ -324,7 +324,7 @@ async def test_while_a_token_serves_a_renewal_ahead_of_time_may_fail(
         with pytest.raises(errors.ServerError):
             await who(client)
         assert await who(client) == "access-2"
-    assert "an access token that ends soon was not renewed: POST /2/oauth2/token: 500: " in caplog.text
+    assert "an access token that expires soon was not renewed: POST /2/oauth2/token: 500: " in caplog.text
     told = [vars(record).get("socialapi_error") for record in caplog.records if "was not renewed" in record.message]
     assert told == ["ServerError"] * 2
 

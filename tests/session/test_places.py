@@ -49,7 +49,7 @@ async def test_a_call_that_finds_no_place_in_time_is_not_sent_and_leaves_its_slo
         await get(client)  # now the limit is known, and a call need not wait for the one before
         first = asyncio.create_task(get(client))
         await asyncio.sleep(0.02)
-        with pytest.raises(errors.TransportError, match=r"GET /2/tweets: .*no connection place .* 0.05 s") as caught:
+        with pytest.raises(errors.TransportError, match=r"GET /2/tweets: .*no connection slot .* 0.05 s") as caught:
             await get(client)
         assert caught.value.attempts == 1
         assert not caught.value.may_be_executed
@@ -63,7 +63,7 @@ async def test_a_shorter_wait_of_a_view_counts() -> None:
         await get(client)  # now the limit is known, and a call need not wait for the one before
         first = asyncio.create_task(get(client))
         await asyncio.sleep(0.02)
-        with pytest.raises(errors.TransportError, match="no connection place"):
+        with pytest.raises(errors.TransportError, match="no connection slot"):
             await get(client.with_options(max_wait_seconds=0.05))
         await first
 
@@ -75,7 +75,7 @@ async def test_a_stream_holds_its_place_until_it_is_closed() -> None:
         client_of(server, max_connections=1, pool_wait_seconds=0.1) as client,
     ):
         async with client.filtered_stream.connect():
-            with pytest.raises(errors.TransportError, match="no connection place"):
+            with pytest.raises(errors.TransportError, match="no connection slot"):
                 await get(client)
         await get(client)
 

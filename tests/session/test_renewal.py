@@ -307,7 +307,7 @@ async def test_a_call_waits_for_the_token_of_another_no_longer_than_it_may() -> 
     async with Server(then=serve) as server, client_of(server, credentials=(APP,)) as client:
         first = asyncio.create_task(read(client))
         await asyncio.sleep(0.05)
-        with pytest.raises(errors.TransportError, match=r"another call is fetching the token, .* 0.1 s"):
+        with pytest.raises(errors.TransportError, match=r"another call is still fetching the token after 0.1 s"):
             await read(client.with_options(max_wait_seconds=0.1))
         release.set()
         assert (await first).data

@@ -81,7 +81,7 @@ def table() -> Iterator[str]:
     """The rows of the page: statuses in a row that are alike together."""
     yield "| Status | Executed |"
     yield "|---|---|"
-    words = {"no": "no", "unknown": "unknown", "yes": "final: the same request would be answered alike"}
+    words = {"no": "no", "unknown": "unknown", "yes": "final: the same request would get the same response"}
     first = STATUSES[0]
     for status in STATUSES:
         if status + 1 not in STATUSES or expected(status + 1) != expected(first):

@@ -172,7 +172,7 @@ async def test_a_proxy_that_refuses_has_passed_nothing_on() -> None:
         assert proxy.requests[0].method == "CONNECT"
         assert "authorization" not in proxy.requests[0].headers
     assert type(error) is TransportError
-    assert error.reason == "the proxy refused to connect (HTTP 407): put the user's name and password into its address"
+    assert error.reason == "the proxy refused to connect (HTTP 407): add the user name and password to its address"
 
 
 # Lost on the way: the service may have executed the request

@@ -75,7 +75,7 @@ def test_a_header_that_could_not_arrive_is_never_sent(text: str) -> None:
     if text.isascii() and text.isprintable():
         check_headers({"Authorization": text})
         return
-    with pytest.raises(ConfigurationError, match="the header Authorization would hold characters") as caught:
+    with pytest.raises(ConfigurationError, match="the header Authorization would contain characters") as caught:
         check_headers({"Authorization": text})
     assert len(text) < 5 or text not in str(caught.value)
 
@@ -171,7 +171,7 @@ async def test_a_renewed_token_that_cannot_be_sent_is_an_error_and_the_refresh_t
         Server(then=service) as server,
         client_of(server, credentials=(credential,), options={"token_cache": cache}) as client,
     ):
-        with pytest.raises(DecodeError, match=r"POST /2/oauth2/token: .* access_token: is missing, or is no token"):
+        with pytest.raises(DecodeError, match=r"POST /2/oauth2/token: .* access_token: is missing, or is not a token"):
             await get(client)
         held = TokenPair.from_text(await cache.load(pair_key(server.url, credential)))
         assert held == TokenPair("dead", "next")
@@ -214,7 +214,7 @@ async def test_what_a_caller_gives_to_a_sign_in_is_refused_by_name(odd: str) -> 
             client.oauth.refresh("token", client_id=odd),
             client.oauth.refresh("token", client_id="client", client_secret=odd),
         ):
-            with pytest.raises(ValueError, match="must have neither control characters nor half of a surrogate pair"):
+            with pytest.raises(ValueError, match="must contain neither control characters nor unpaired surrogates"):
                 await call
 
 

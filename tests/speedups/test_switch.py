@@ -56,7 +56,7 @@ async def jobs():
 asyncio.run(jobs())
 """
     (line,) = told(script, SOCIALAPI_NO_SPEEDUPS=switch).splitlines()
-    assert line.startswith(f"{level} jobs run slower without the extension in C: ")
+    assert line.startswith(f"{level} jobs run slower without the C extension: ")
 
 
 def test_the_description_says_why_it_is_off() -> None:
@@ -139,9 +139,9 @@ def test_an_extension_whose_digests_are_not_those_of_hashlib_is_not_used_and_a_w
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     module, values, says = done.stdout.strip().split("|")
     assert (module, values) == ("socialapi._speedups.reference", str(DIGESTS))
-    assert says == "without speedups (its SHA-256 is not that of hashlib)"
+    assert says == "without speedups (its SHA-256 differs from hashlib's)"
     assert (
-        "RuntimeWarning: the extension in C of socialapi is not used: its SHA-256 is not that of hashlib" in done.stderr
+        "RuntimeWarning: the C extension of socialapi is not used: its SHA-256 differs from hashlib's" in done.stderr
     )
 
 

@@ -143,7 +143,7 @@ async def test_an_application_that_does_not_come_back_is_warned_once(
         await anext(stream)
         await clock.sleep(30.0)
         assert [each.waiting_for for each in slow] == ["consumer", "consumer"], "another episode"
-    said = "read too slowly for 10 s (the application has not asked for the next event); slow readers are cut off"
+    said = "read too slowly for 10 s (the application has not requested the next event); slow readers are cut off"
     assert warnings_of(caplog) == [f"/2/tweets/search/stream: {said}"] * 2
 
 
@@ -168,7 +168,7 @@ async def test_an_application_that_falls_behind_is_warned_once(
     assert reading.waiting_for == "throughput"
     assert 3.0 <= reading.seconds <= 4.0
     (said,) = warnings_of(caplog)
-    assert "events come faster than they are processed" in said
+    assert "events arrive faster than they are processed" in said
     assert "post" not in said
 
 

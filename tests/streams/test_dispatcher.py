@@ -109,7 +109,7 @@ async def test_events_without_a_handler_are_counted_and_the_first_one_is_warned_
     assert dispatcher.counters.handled == dispatcher.counters.failed == 0
     (record,) = caplog.records
     assert record.levelname == "WARNING"
-    assert record.getMessage() == "no handler takes post.create; such events are counted as unhandled"
+    assert record.getMessage() == "no handler is registered for post.create; such events are counted as unhandled"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ async def test_an_event_without_a_type_is_warned_of_by_its_class(
     dispatcher = Dispatcher()
     dispatcher.on("spaces.*")(print)
     await dispatcher.run(source([event]))
-    assert f"no handler takes {name};" in caplog.text
+    assert f"no handler is registered for {name};" in caplog.text
 
 
 def test_a_handler_stays_what_it_was() -> None:
@@ -162,7 +162,7 @@ async def never(event: Any) -> None:
         (("pots.*",), r"there are no event types 'pots\.\*': did you mean 'post\.\*'\?"),
         (("profile.updates.*",), r"did you mean 'profile\.update\.\*'"),
         (("profle.*",), r"did you mean 'profile\.\*'"),
-        (("post*",), r"'post\*' matches no event type: a star stands alone or at the end"),
+        (("post*",), r"'post\*' matches no event type: a star must be alone or at the end"),
         (("*.create",), "matches no event type"),
         (("post.*.create",), "matches no event type"),
         (("*.*",), "matches no event type"),

@@ -108,7 +108,7 @@ def test_defaults_that_can_change_are_not_shared_between_objects() -> None:
         ({"id": True}, "id", "expected a string"),
         ({"id": {}}, "id", "expected a string"),
         ({"id": 5.5}, "id", "expected a whole number"),
-        ({"id": 2.0**53}, "id", "expected a number without loss: this one is too large for floating point"),
+        ({"id": 2.0**53}, "id", "expected an exact number: this one is too large for floating point"),
         ({"id": None}, "id", "is empty"),
         ({"id": []}, "id", "is empty"),
         ({"id": ["a", "b"]}, "id", "expected one value, not several"),

@@ -249,7 +249,7 @@ def test_a_number_of_thousands_of_digits_is_no_id() -> None:
 def test_arguments_that_hold_themselves_are_refused() -> None:
     body: dict[str, Any] = {}
     body["body"] = body
-    with pytest.raises(InvalidInput, match="nested too deeply, or hold themselves") as caught:
+    with pytest.raises(InvalidInput, match="nested too deeply, or contain themselves") as caught:
         build_request(POST.at(), CONFIG, now=NOW, body=body)
     assert caught.value.__context__ is None
 

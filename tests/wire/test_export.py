@@ -188,8 +188,8 @@ def test_text_and_numbers_that_few_writers_take_are_exported() -> None:
     [
         (float("nan"), "extra_value[0]: is not a finite number"),
         (float("inf"), "extra_value[0]: is not a finite number"),
-        (Decimal("1.5"), "extra_value[0]: there is no form for Decimal"),
-        (b"bytes", "extra_value[0]: there is no form for bytes"),
+        (Decimal("1.5"), "extra_value[0]: JSON has no equivalent of Decimal"),
+        (b"bytes", "extra_value[0]: JSON has no equivalent of bytes"),
         ({1: 2}, "extra_value[0]: a name in it is not a string, but int"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Puts rows into batches, each for one upload request, and encodes them."""
+"""Groups rows into batches, one for each upload request, and encodes them."""
 
 import asyncio
 import sys
@@ -22,20 +22,20 @@ PACKINGS: Final[tuple[Packing, ...]] = ("single", "packed")
 BRACKETS: Final = 2
 COMMA: Final = 1
 PART_BYTES: Final = 131_072
-"""The number of bytes of a body that are encoded before other tasks can run."""
+"""The approximate number of bytes of a request body that are encoded before other tasks can run."""
 SMALL_BYTES: Final = 4_096
 
 
 @attrs.define(eq=False)
 class Batch:
-    """Rows for one request, in the order of the input.
+    """The rows of one request, in input order.
 
-    `after` are earlier batches with a different operation on one of the identifiers. This batch is sent once they are
-    settled. Fields that may contain identifiers are not in the repr.
+    `after` holds earlier batches with a different operation on one of the same identifiers. This batch is sent only
+    after they are settled. The repr omits fields that may contain identifiers.
     """
 
     number: int = 0
-    """The number of the batch among the submitted batches, from 1; 0 until it is submitted."""
+    """The sequence number of the batch among the submitted batches, starting at 1; 0 until it is submitted."""
     size_bytes: int = BRACKETS
     row_count: int = 0
     blocks: list[RowBlock] = attrs.field(factory=list, repr=False)
@@ -44,19 +44,24 @@ class Batch:
     duplicates: int = 0
     """The number of duplicates found while this batch was open."""
     refused: dict[Identifier, list[tuple[int, RowIssue | None]]] = attrs.field(factory=dict, repr=False)
-    """Maps each identifier of a refused row to the rows that have it, each with the reason if the row was refused."""
+    """Maps each identifier of a refused row to all rows that contain it. Each row has its reason if it was refused,
+    else None.
+    """
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
-    """Whether the batch was settled without an outcome for every row, because the job stops."""
+    """Whether the batch was settled before every row had an outcome, because the job was stopping."""
     position: int = 0
-    """The number of the batch among all batches, from 1; 0 if it is incomplete because the input failed."""
+    """The sequence number of the batch among all batches, starting at 1; 0 if it is incomplete because the input
+    failed.
+    """
     earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
-    """The outcomes that an earlier run confirmed, so that the batch is not sent again; None if it must be sent."""
+    """The outcomes that an earlier run confirmed, in which case the batch is not sent again; None if it must be sent.
+    """
     outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
     """The outcomes of refused rows, until the journal records them."""
 
     async def note_refused(self, rows: Sequence[tuple[Row, RowIssue]]) -> None:
-        """Records the rows that the service refused, and all rows that share an identifier with them."""
+        """Records the rows that the service refused, and all rows that share an identifier with a refused row."""
         reasons = {issue.row: issue for _, issue in rows}
         tables: dict[IdentifierKind, IdentifierTable[bool]] = {}
         for kind, value in chain.from_iterable(row.identifiers for row, _ in rows):
@@ -72,7 +77,9 @@ class Batch:
             await yield_if_due()
 
     def refusal_of(self, identifier: Identifier, number: int) -> RowIssue | None:
-        """Returns why the service refused the last row before `number` with this identifier, or None if it did not."""
+        """Returns why the service refused the last row before `number` that has this identifier; None if that row was
+        not refused.
+        """
         before = (why for row, why in reversed(self.refused.get(identifier, ())) if row < number)
         return next(before, None)
 
@@ -83,7 +90,7 @@ class Batch:
 
 
 Carriers = tuple[Batch | None, ...]
-"""For each column, the latest batch that contains the identifier of a row; None if the row has no identifier there."""
+"""For each column of a row, the latest batch that contains its identifier; None if the cell has no identifier."""
 
 
 class _Frame(NamedTuple):
@@ -95,10 +102,11 @@ class _Frame(NamedTuple):
 
 
 class Packer:
-    """Decides which rows fit into a request, and encodes them. The size of a row is known before it is encoded.
+    """An encoder of requests that decides which rows fit into a request. The size of a row is known before it is
+    encoded.
 
     `single` makes one operation per row, so that an error identifies the row. `packed` combines all rows of a batch
-    with the same operation type and times into one operation, which needs 12 to 25 times fewer requests.
+    with the same operation type and times into one operation, so that an upload needs 12 to 25 times fewer requests.
     """
 
     def __init__(self, packing: Packing, *, max_operations: int, max_bytes: int) -> None:
@@ -157,7 +165,9 @@ class Packer:
         return list(grouped.values())
 
     def encode(self, blocks: Iterable[RowBlock]) -> Iterator[bytes]:
-        """Yields the body in parts that are quick to encode: about `PART_BYTES`, or `ROWS_PER_BLOCK` long rows."""
+        """Yields the body in parts that are quick to encode: about `PART_BYTES` each, or `ROWS_PER_BLOCK` rows if the
+        rows are long.
+        """
         single = self._packing == "single"
         waiting, size, before = list[bytes](), 0, "["
         for operation in [[block] for block in blocks] if single else self.operations(blocks):

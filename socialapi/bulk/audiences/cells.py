@@ -22,9 +22,9 @@ UserBlock = Block[IdentifierLayout]
 NOT_UNDERSTOOD: Final = "?"
 """Replaces an override of an unsupported type, so that it is rejected as an invalid operation type or time."""
 SEPARATOR: Final = ":::"
-"""The separator that Google Contacts puts between several addresses or numbers."""
+"""The separator that Google Contacts puts between the addresses or numbers in a cell."""
 MAX_TEXTS_PER_CELL: Final = 100
-"""The most addresses or numbers in a list or in a cell that is split."""
+"""The maximum number of addresses or numbers in a list, or in a cell that is split."""
 TOO_MANY_TEXTS: Final = f"is a list of more than {MAX_TEXTS_PER_CELL} values"
 SEVERAL_ADDRESSES: Final = re.compile(r"additional[ _]email[ _]addresses|hs_additional_emails", re.IGNORECASE).fullmatch
 """Matches the name of the column in which HubSpot lists several addresses, separated by semicolons."""
@@ -37,9 +37,9 @@ class UserRow:
     """A row of a block, before it is normalized.
 
     `number` counts data rows from 1. `identifiers` are (field, kind, raw value) triples, where `field` is the column
-    name in the input. `countries` has the country for the phone numbers of each field. The three overrides are None if
-    the row has none. `problem` is a (field, reason) pair if the row could not be read. `unusable` has a (field, reason)
-    pair for each value that is not a string.
+    name in the input. `countries` maps each field to the country of its phone numbers. Each of the three overrides is
+    None if the row does not have it. `problem` is a (field, reason) pair if the row could not be read. `unusable` has a
+    (field, reason) pair for each value that is not a string.
     """
 
     number: int
@@ -53,7 +53,7 @@ class UserRow:
 
 
 def user_rows(block: UserBlock) -> Iterator[UserRow]:
-    """Yields the rows of a block one by one. This is slower than reading its columns."""
+    """Yields the rows of a block one by one. This is slower than reading the block by column."""
     operation_types, effective_ats, expires_ats = overrides_of(block)
     for index in range(len(block)):
         identifiers, unusable = list[tuple[str, IdentifierKind, str]](), list[tuple[str, str]]()
@@ -79,7 +79,7 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
 
 
 def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str, str]]:
-    """Yields the strings in a cell, like `texts_of`, and splits a string with several addresses or numbers."""
+    """Yields the strings in a cell, like `texts_of`, but splits strings that contain several addresses or numbers."""
     # Normalizing thousands of strings from one cell would block the event loop.
     if isinstance(cell, list | tuple) and len(cell) > MAX_TEXTS_PER_CELL:
         yield "", TOO_MANY_TEXTS
@@ -93,7 +93,9 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
 
 
 def count_texts(cell: Any) -> int:
-    """Returns the number of strings in a cell, at least 1. A string in a list counts once, even if it is split."""
+    """Returns the number of strings in a cell, at least 1. A string in a list counts once, even if `texts_in` splits
+    it.
+    """
     if isinstance(cell, list | tuple):
         return min(max(1, len(cell)), MAX_TEXTS_PER_CELL)
     return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 1
@@ -101,8 +103,8 @@ def count_texts(cell: Any) -> int:
 
 def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
     """Returns the name of the country column that applies to a row's phone number in the column `phone`, and the
-    country in its cell. Of several columns, in the order of `countries_for`, uses the first with a known country, or
-    else the first with any value. Both results are empty if all columns are empty.
+    country in that column. Tries several columns in the order of `countries_for`, and uses the first with a known
+    country, or else the first with any value. Returns two empty strings if all country columns are empty.
     """
     found = ("", "")
     for column, name in countries_for(phone, block.layout.countries):
@@ -116,7 +118,9 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
 
 
 def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
-    """Returns the country of each row's number; empty if a country column has values other than strings."""
+    """Returns the country of each row's phone number, or an empty sequence if a country column contains values that are
+    not strings.
+    """
     columns = [block.columns[column] for column, _ in block.layout.countries]
     if not all(_TEXTS.issuperset(map(type, column)) for column in columns):
         return ()
@@ -128,7 +132,7 @@ def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
 
 
 def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When], Sequence[When]]:
-    """Returns the operation type, the start time and the expiry of each row."""
+    """Returns the operation types, the start times and the expiries of the rows."""
     layout, nothing = block.layout, (None,) * len(block)
     operations, effective_ats, expires_ats = (
         nothing if column is None else block.columns[column]
@@ -138,7 +142,9 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """Returns the string in each cell (empty if it has no value), and the indexes of cells that are not one string."""
+    """Returns the string in each cell (empty if it has no value), and the indexes of the cells that do not contain
+    exactly one usable string.
+    """
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
         return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()
@@ -160,14 +166,16 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def _time(value: Any) -> When:
-    # The missing time of pandas, NaT, is an instance of date as well.
+    # NaT, the missing time of pandas, is also an instance of date.
     if isinstance(value, datetime.date) and not is_missing(value):
         return value if isinstance(value, datetime.datetime) else value.isoformat()
     return _text(value)
 
 
 def _text(value: Any) -> str | None:
-    """Returns the override, or None if it is empty. Other types become `NOT_UNDERSTOOD`, which is rejected later."""
+    """Returns the override in a cell, or None if the cell is empty. Values of other types become `NOT_UNDERSTOOD`,
+    which is rejected later.
+    """
     if isinstance(value, str):
         text = value.strip()
         return text if text and text.lower() not in NO_VALUE else None

@@ -1,8 +1,8 @@
 """Removes the characters that exports leave around e-mail addresses and phone numbers.
 
 Spreadsheets, address books and web pages add quotation marks, `mailto:`, angle brackets, separators and invisible
-characters, which are removed if the rest is unambiguous. A backquote at the start only, and quotation marks around
-the local part, may belong to an e-mail address and are kept.
+characters, which are removed if the rest is unambiguous. A backquote without a counterpart at the end, and quotation
+marks around the local part, are kept because they may belong to an e-mail address.
 """
 
 import base64
@@ -55,7 +55,7 @@ _OTHER_DIGESTS: Final[Mapping[int, str]] = {
     **{digits: f"{digits} hexadecimal digits" for digits in (*range(60, 64), *range(65, 69))},
     **dict(zip((32, 40, 56, 96, 128), ("MD5", "SHA-1", "SHA-224", "SHA-384", "SHA-512"), strict=True)),
 }
-"""Names other kinds of digests, and damaged SHA-256 digests, by their number of hexadecimal digits."""
+"""The names of other kinds of digests and of damaged SHA-256 digests, by number of hexadecimal digits."""
 _OTHERS_IN_BASE64: Final = (24, 28)
 DIGEST_LENGTHS: Final = frozenset((*_OTHER_DIGESTS, DIGEST_DIGITS, *_BASE64_CHARACTERS))
 """The lengths of strings that are SHA-256 digests or look like digests of another kind."""
@@ -67,7 +67,7 @@ def is_email(text: str) -> bool:
 
 
 def digest_in(text: str) -> str:
-    r"""Returns the SHA-256 digest in a string, in lower-case hexadecimal digits; an empty string if there is none.
+    r"""Returns the SHA-256 digest in a string as lower-case hexadecimal digits, or an empty string if there is none.
 
     Databases write a digest as 64 hexadecimal digits, optionally after `\x` or `0x` or as `X'…'`, or as 32 bytes in
     base64. Some programs encode the hexadecimal digits in base64, or write `sha256:` before the digest.
@@ -77,7 +77,7 @@ def digest_in(text: str) -> str:
     if (found := _hexadecimal(text)) is not None:
         digits = found[1] or found[2]
         return digits.lower() if len(digits) == DIGEST_DIGITS else ""
-    # Other strings may have this length without padding, but nearly every digest has letters of both cases.
+    # Without padding, other strings may have this length too, but nearly every base64 digest has letters of both cases.
     if len(text) not in _BASE64_CHARACTERS or (text[-1] != "=" and (text.islower() or text.isupper())):
         return ""
     data = _from_base64(text)
@@ -135,7 +135,9 @@ _MARK: Final = rf"[\"`<>@{TYPOGRAPHIC_QUOTES}]"
 
 
 def cleaned_email(text: str) -> Cleaned:
-    """Returns the e-mail address or digest in a trimmed string, or the string itself unless it has exactly one."""
+    """Returns the e-mail address or digest in a trimmed string, or the string unchanged if it does not contain exactly
+    one.
+    """
     return peeled(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or bool(digest_in(rest)))
 
 
@@ -145,7 +147,9 @@ def is_plain_phone_number(text: str) -> bool:
 
 
 def has_marks(text: str) -> bool:
-    """Returns whether a string has characters that no phone number has, but that the library phonenumbers skips."""
+    """Returns whether a string has characters that never occur in phone numbers but that the phonenumbers library
+    skips.
+    """
     return compiled(_MARK).search(text) is not None
 
 
@@ -154,7 +158,7 @@ def _has_debris(text: str) -> bool:
 
 
 def cleaned_phone_number(text: str) -> Cleaned:
-    """Returns the phone number or digest in a trimmed string, or the string itself if it has no digits."""
+    """Returns the phone number or digest in a trimmed string, or the string unchanged if no digits would be left."""
     if not _has_debris(text):
         return Cleaned(text)
     found = peeled(text, _PHONE_LAYERS, lambda rest: bool(digest_in(rest)) or not _has_debris(rest), keep=True)
@@ -208,7 +212,9 @@ def _without_stray_brackets(text: str) -> tuple[str, str]:
 
 
 def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
-    """Returns the string in angle brackets if `is_name` accepts the name, and a word for the removed parts."""
+    """Returns the string in angle brackets, if `is_name` accepts the name next to it, and a description of the removed
+    parts.
+    """
     found = compiled(_NAMED).fullmatch(text)
     if found is None or not is_name(found[1], found[2]):
         return text, ""
@@ -220,7 +226,7 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 
 def _is_name_of_email(name: str, inner: str) -> bool:
-    """Returns whether all addresses in a name equal the one in brackets, as in address books without names."""
+    """Returns whether every address in a name equals the address in brackets, as in address books without names."""
     known = cleaned_email(inner).text.lower()
     return all(each[0] == known for each in _find_emails(name.lower()))
 
@@ -230,18 +236,20 @@ def _without_name_of_phone(text: str) -> tuple[str, str]:
 
 
 def _without_mailto(text: str) -> tuple[str, str]:
-    """Returns the address of a `mailto:` link without parameters such as the subject, and a word for the removed parts."""
+    """Returns the address in a `mailto:` link, without parameters such as the subject, and a description of the removed
+    parts.
+    """
     found = compiled(_MAILTO).match(text)
     if found is None:
         return text, ""
     rest, _, query = text[found.end() :].partition("?")
-    if "%" in rest or "@" in query or "%40" in query:  # an escaped address, or further addresses
+    if "%" in rest or "@" in query or "%40" in query:  # an escaped address, or several addresses
         return text, ""
     return rest, "mailto:"
 
 
 def _without_words(text: str) -> tuple[str, str]:
-    """Returns the number without a label after it, such as "home", and a word for the removed parts."""
+    """Returns the number without a label after it, such as "home", and a description of the removed parts."""
     found = compiled(_WORDS_AFTER).fullmatch(text)
     return (text, "") if found is None else (found[1], "words")
 

@@ -1,15 +1,16 @@
-"""The names by which columns of people, or keys of objects, are recognised.
+"""The names of columns and object keys that contain identifiers of people, and how they are recognized.
 
-Names are compared without case, accents, blanks and punctuation. The names of each identifier kind are those of the
-specification and of the lists below. They may have a number (`email2`, `E-mail 2 Address`), a plural (`emails`) and a
-word for hashing (`email_sha256`, `hashed_phone`). Names of e-mail addresses, phone numbers and countries may have
-more words around them: words for the type (`work email`, `Phone - Mobile`, `Billing Country`), and words for an
-address, a number or a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs-columns.md prints the lists.
+Names are compared ignoring case, accents, blanks and punctuation. Each kind of identifier has the names in the
+specification and in the lists below. A name may be plural (`emails`), and may include a number (`email2`, `E-mail 2
+Address`) and a word for hashing (`email_sha256`, `hashed_phone`). A name for an e-mail address, a phone number or a
+country may also have other words before and after it: words for the type (`work email`, `Phone - Mobile`, `Billing
+Country`), and words that mean address, number or code (`Adresse de courriel`, `Nr komórki`, `Código de país`).
+docs/inputs-columns.md contains the lists.
 
 A column name may combine two names of the same kind (`Celular/WhatsApp`, `Google Advertising ID (GAID)`).
 
-Ambiguous names are not listed: `Username` may be a login name, `ad_id` the id of an advertisement, and `customer_id`,
-`user_id` and `id` the ids of any database. A region, state or province is not a country.
+Ambiguous names are not listed: `Username` may be a login name, `ad_id` may identify an advertisement, and
+`customer_id`, `user_id` and `id` may come from any database. A region, state or province is not a country.
 """
 
 import functools
@@ -74,7 +75,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         pays, indicatif, indicatif pays, indicatif téléphonique, país, paese, nazione, kraj, kraju, państwo, 国, 国名, 国番号
     """),
 }
-"""The names of columns with each kind, and of country columns."""
+"""The column names of each kind, and of country columns."""
 
 WHICH_ONE: Final = _listed("""
     primary, secondary, main, default, alternate, alternative, other, additional, preferred, mobile, cell, sms
@@ -90,7 +91,7 @@ WHICH_ONE: Final = _listed("""
     uw, je, klant, andere, mobiele, vaste, twój, inny
     PC, PC用, 携帯, 携帯用, 自宅, 勤務先, 会社, 連絡先, ご連絡先, 請求先, 配送先
 """)
-"""Words that may come before a name of an e-mail address, a phone number or a country."""
+"""Words that may come before a column name for an e-mail address, a phone number or a country."""
 
 TYPES: Final = _listed("""
     primary, secondary, main, other, work, business, office, home, personal, private, mobile, landline, billing
@@ -106,10 +107,10 @@ TYPES: Final = _listed("""
     abitazione, uff, SMS, privé, zakelijk, werk, op werk, thuis, mobiel, vast, prywatny, służbowy, służbowe, domowy, kontaktowy, komórkowy, komórkowego, kom
     stacjonarny, stacjonarnego, zamieszkania, klienta, 携帯, 自宅, 勤務先, 会社
 """)
-"""Words that may come after a name of an e-mail address, a phone number or a country."""
+"""Words that may come after a column name for an e-mail address, a phone number or a country."""
 
 LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
-"""Words that may come between a name and a word around it."""
+"""Words that may link a name to a word before or after it."""
 BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
     "email": _listed("adresse, dirección, indirizzo, endereço, adres"),
     "phone_number": _listed("n, no, nr, nro, nbr, num, number, numéro, número, numero, numer, nummer"),
@@ -131,8 +132,8 @@ AFTER: Final[Mapping[str, tuple[str, ...]]] = {
 MEANS_OTHER: Final = _listed("""
     ad id, company main phone, no phone, no mobile, no telephone, no landline, no cell, number of phones, mobile country code
 """)
-"""Names that resemble those of a kind but mean something else, such as the ID of an advertisement, a company's phone
-number, a yes or no, a count, or the code of a mobile network.
+"""Names that look like the name of a kind but mean something else: the ID of an advertisement, a company's phone
+number, a yes/no flag, a count, or the code of a mobile network.
 """
 
 _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
@@ -140,16 +141,18 @@ _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
 _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
 _FORM_AFTER: Final = re.compile("[0-9]{0,3}(?:sha256|hashed|hash|e164|value)+[0-9]{0,3}$")
 _CUSTOM_FIELD: Final = re.compile(r"^[a-w]\d?\.(?=\w{3})|__p?c$|:(?:string|text|str|varchar)$", re.IGNORECASE)
-"""The table alias of a query (`c.email`), and the endings of custom fields in Salesforce and of text fields in typed exports."""
+"""Matches a table alias from a query (`c.email`), the ending of a Salesforce custom field, or the type of a text field
+in a typed export.
+"""
 _DOMAIN: Final = "domain"
 """A word that the search for column names never splits into `do` and `main`."""
 _ALONE: Final = frozenset({"em", "hem", "cc", "sms"})
-"""Names that are recognised only without a word or number before or after them."""
+"""Names that are recognized only if no word or number comes before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that Unicode normalization does not decompose, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
 _MAX_DIGITS: Final = 3
-"""The most digits in a column name. A name with more digits may be a label with a phone number."""
+"""The maximum number of digits in a column name. A name with more digits may be a label with a phone number."""
 _BETWEEN_NAMES: Final = re.compile("[/()]")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 _MOST_WORDS: Final = 4
@@ -188,7 +191,7 @@ def _detected_as(name: str) -> str:
 
 
 def _without_words(text: str, kind: str) -> Iterator[str]:
-    """Yields the name without the words around names of a kind, removing one more word each time."""
+    """Yields shorter forms of a name. Each step removes one more of the words that may surround names of this kind."""
     before, after = _words_around(kind)
     texts = {text}
     for _ in range(_MOST_WORDS):
@@ -201,9 +204,9 @@ def _without_words(text: str, kind: str) -> Iterator[str]:
 
 @functools.lru_cache(_NAMES_KEPT)
 def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequence[tuple[int, str]]:
-    """Returns the country columns, as (index, name) pairs, in the order in which they apply to the phone numbers of the
-    column `phone`: first the columns that share a word with it, such as `Billing Country` with `Billing Phone`, then
-    the columns without a word for the type, then all others.
+    """Returns the country columns, as (index, name) pairs, in the order in which they apply to the phone numbers in the
+    column `phone`: first the columns that share a word for the type with it, such as `Billing Country` and `Billing
+    Phone`, then the columns without such a word, then all others.
     """
     words = frozenset(map(folded, (*WHICH_ONE, *TYPES, *BEFORE[REGION])))
 
@@ -214,7 +217,7 @@ def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequenc
 
 
 def words_in(name: str) -> str:
-    """Returns the words of a name, separated by blanks and without case, accents and punctuation."""
+    """Returns the words of a name in lower case, separated by blanks, without accents and punctuation."""
     if not name.isascii():
         letters = unicodedata.normalize("NFKD", name.removeprefix(MOJIBAKE_MARK).translate(_LETTERS))
         name = "".join(each for each in letters if not unicodedata.combining(each))
@@ -222,7 +225,7 @@ def words_in(name: str) -> str:
 
 
 def folded(name: str) -> str:
-    """Returns a name without case, accents, blanks and punctuation."""
+    """Returns a name in lower case, without accents, blanks and punctuation."""
     return words_in(name).replace(" ", "")
 
 
@@ -244,5 +247,5 @@ def _words_around(kind: str) -> tuple[frozenset[str], frozenset[str]]:
 
 @functools.cache
 def _may_have_words() -> re.Pattern[str]:
-    """Returns a pattern for the names (of kinds in `AFTER`) that may have other words around them."""
+    """Returns a pattern for the names that may have other words around them: the names of the kinds in `BEFORE`."""
     return re.compile("|".join(folded(name) for kind in BEFORE for name in NAMES[kind]))

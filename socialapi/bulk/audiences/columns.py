@@ -57,15 +57,17 @@ _NAME_WORDS: Final = frozenset(
 """Words that occur in column names. A string with one of them is a column name, even if it could be a handle."""
 _DIGITS_OF_DATE: Final = 8
 _MOST_DIGITS: Final = 17
-"""The number of digits in the longest phone number, which E.164 limits to 15, after 00."""
+"""The maximum number of digits in a phone number: 00 and the 15 digits that E.164 allows."""
 MAX_OVERLOOKED: Final = 50
 MAX_IDENTIFIER_COLUMNS: Final = 100
-"""The most columns of identifiers. Each takes time on the event loop for each step of rows, however few rows have a value."""
+"""The maximum number of identifier columns. Each column takes time on the event loop in every step, even if few rows
+have a value.
+"""
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
 _MOST_OF: Final = 0.9
 _LONGEST: Final = 320
-"""The number of characters in the longest e-mail address."""
+"""The maximum number of characters in an e-mail address."""
 _several: Final = re.compile(r"\s*(?:[;,|\n]|:::)\s*").split
 _looks_like_email: Final = re.compile(r"(?:mailto:|[^@<>]*<)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}>?").fullmatch
 _looks_like_phone_number: Final = re.compile(
@@ -73,9 +75,10 @@ _looks_like_phone_number: Final = re.compile(
     r"|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}|0[1-9](?:[ .-][0-9]{2}){4})"
 ).fullmatch
 _may_be_national_number: Final = re.compile("0[1-9][0-9]{8,9}|[2-9][0-9]{2}[2-9][0-9]{6}").fullmatch
-"""Matches digits that may be a national phone number or, for example, an order number: the column name decides."""
+"""Matches digits that may be a national phone number, but also, for example, an order number. The column name decides.
+"""
 _are_digits: Final = re.compile("(?!1[0-9]{9}$)[0-9]{9,15}").fullmatch
-"""Matches digits that are long enough for a phone number and are not a time in seconds."""
+"""Matches strings of digits that are long enough for a phone number and are not a time in epoch seconds."""
 _DIGITS_OF_EAN: Final = 13
 _has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
 _unusual_separators: Final = re.compile(r"[~^:*#!&%=+§¦¬]").findall
@@ -83,7 +86,7 @@ _DIGESTS: Final = "SHA-256 digests"
 _is_other_personal_field: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
 ).fullmatch
-"""Matches the names of columns that only other networks accept as digests, such as names and cities."""
+"""Matches the names of columns, such as first names and cities, whose digests only other networks accept."""
 _is_id_or_date_column: Final = re.compile(
     r"ts|.*(?:id|no|nr|num|number|nummer|code|key|order|account|tin|ssn|reference|ean|gtin|upc|isbn|barcode|sku|imei|zip|plz"
     r"|price|preis|prix|amount|betrag|total|value|wert|count|score|customer|kunde|client|cliente|user|member|invoice|ticket"
@@ -97,8 +100,8 @@ _LOOKS: Final[Sequence[_Look]] = (
     ("phone_number", "phone numbers", _looks_like_phone_number, None),
     ("email", _DIGESTS, digest_in, _is_other_personal_field),
 )
-"""Tests for values that clearly look like identifiers: the kind, its name in messages, the test, and a test for names
-of columns in which such values mean something else.
+"""Tests for values that clearly look like identifiers. Each has the kind, its name in messages, the test, and a test
+for the names of columns in which such values mean something else.
 """
 
 
@@ -117,10 +120,10 @@ def _is_ean(text: str) -> bool:
 def why_overlooked(name: str, kind: IdentifierKind, what: str, number: int, read: Sequence[str] = ()) -> str:
     """Returns the warning that an ignored column seems to contain identifiers, and how to include it.
 
-    `read` are the columns that are already read as the kind. The advice must list them too.
+    `read` lists the columns that are already read as the kind, because the advice must include them.
     """
     if not name.strip():
-        return f"{HOLDS_IDENTIFIERS} {what}: give column {number} a name, in a file in its first line"
+        return f"{HOLDS_IDENTIFIERS} {what}: give column {number} a name (in the first line of a file)"
     reads = "reads them as digests of e-mail addresses" if what == _DIGESTS else "reads it"
     names = [*read, name]
     listed = ", ".join(map(quoted, names))
@@ -143,7 +146,9 @@ def _is_number(text: str) -> bool:
 
 
 def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
-    """Returns whether nine in ten strings pass the test `looks`. A string with several values must pass with each."""
+    """Returns whether at least nine in ten strings pass the test `looks`. A string with several values passes if each
+    of them does.
+    """
     several = ([part for part in _several(text) if part] for text in texts)
     looking = sum(bool(parts) and all(len(part) <= _LONGEST and looks(part) for part in parts) for parts in several)
     return looking >= _MOST_OF * len(texts) > 0
@@ -166,7 +171,7 @@ class IdentifierLayout(FrozenRecord):
     key: int | None = None
     roles: frozenset[tuple[str, str]] = frozenset()
     is_of_models: bool = False
-    """Whether the rows are models, in which a program assigned each value to its kind."""
+    """Whether the rows are models, in which the caller has already assigned each value to its kind."""
 
     @property
     def has_overrides(self) -> bool:
@@ -174,12 +179,14 @@ class IdentifierLayout(FrozenRecord):
         return not self.operation_type is self.effective_at is self.expires_at is None
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether a cell is a usable identifier of its kind; None if it may also be an ordinary word."""
+        """Returns whether at least one cell is a usable identifier of its column's kind; None if such a cell may also
+        be an ordinary word.
+        """
         found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
         return True if True in found else None if None in found else False
 
     def is_aligned(self, cells: Sequence[str]) -> bool:
-        """Returns whether the last filled identifier, and any country after it, could be in no other column."""
+        """Returns whether the last filled cell, apart from any countries after it, is certainly in the right column."""
         kinds = {self.positions[at]: kind for at, _, kind in self.identifiers}
         filled = [at for at in sorted(self.positions) if cells[at].strip()]
         while filled and filled[-1] not in kinds and region_of(cells[filled[-1]]) is not None:
@@ -196,7 +203,7 @@ class IdentifierLayout(FrozenRecord):
         *,
         is_of_models: bool = False,
     ) -> Self:
-        """Returns the layout of a table. `found` has the positions of the columns of each kind and override."""
+        """Returns the layout of a table. `found` maps each kind and override to the positions of its columns."""
         wanted = [at for positions in found.values() for at in positions]
         positions = tuple(dict.fromkeys(wanted if key_at is None else [*wanted, key_at]))
         indexes = {at: index for index, at in enumerate(positions)}
@@ -226,14 +233,14 @@ class BundledUser:
 
 
 COLUMNS_IN_OBJECT: Final = (
-    "the only object has arrays of the same length, and is read as one person with all of these values: give a separate "
+    "the only object has arrays of the same length, and is read as one person with all of these values: pass a separate "
     "object for each person, or a table"
 )
 
 
 @attrs.frozen
 class IdentifierColumns(FoundColumns, FrozenRecord):
-    """The columns to look for: the kinds to detect, and the names that the user gave for a kind or an override.
+    """The columns to look for: the kinds to detect, and the names that the user assigned to a kind or an override.
 
     `noted` maps each name in the input to its kind or override, which is empty for an ignored column. `remarks` are
     warnings about the whole input, and about ignored columns that seem to contain identifiers.
@@ -256,7 +263,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         "give identifiers as records, for example [AudienceUser(email=…)] or [{'email': …}]"
     )
     why_no_xml: ClassVar[str | None] = (
-        "this is XML, which is supported only for product feeds: give people as CSV, JSON Lines or Parquet"
+        "this is XML, which is supported only for product feeds: provide people as CSV, JSON Lines or Parquet"
     )
     models: ClassVar[tuple[type, ...]] = (AudienceUser, DoNotReachUser, BundledUser)
     bundles: ClassVar[tuple[type, ...]] = (Operation, DoNotReachOperation)
@@ -270,7 +277,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         key: str | int | None = None,
         default_region: str | None = None,
     ) -> Self:
-        """Returns the selection for a mapping. Raises InvalidInput for a key that is neither a kind nor an override."""
+        """Returns the selection for a column mapping. Raises InvalidInput for a key that is neither a kind nor an
+        override.
+        """
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
         faults, others = Faults(), (*OVERRIDES, REGION)
@@ -280,8 +289,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                     meant = near_name(str(kind), (*taken, *others))
                     hint = f"; did you mean {meant}?" if meant else ""
                     raise InvalidInput(
-                        f"{quoted(kind)} is not a kind of identifier accepted here{hint} (give a column as kind and name, not as "
-                        f"name and kind; the kinds are: {', '.join((*taken, *others))})"
+                        f"{quoted(kind)} is not a kind of identifier accepted here{hint} (write the kind first, and then the "
+                        f"column; the kinds are: {', '.join((*taken, *others))})"
                     )
                 given[kind] = names_given(names)
                 if kind in OVERRIDES and len(given[kind]) > 1:
@@ -312,7 +321,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         layout = self.of_keys(names)
         self._require(names, found_identifiers=bool(layout.identifiers), line=line if self.form.header else None)
         if line is not None and self.form == TableForm(guesses=self.form.guesses):
-            # Raises InvalidInput if the names look like values, because the first row would be lost.
+            # Raises InvalidInput if the names look like values, because otherwise the first row would be lost.
             given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
             found = _values_among(names)
             if given and not found:
@@ -326,7 +335,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         return layout
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
-        """Returns the layout of columns. Raises InvalidInput if two of them have the name of the same override."""
+        """Returns the layout of the columns with these names. Raises InvalidInput if two names mean the same override.
+        """
         found = self._find(names)
         for override in OVERRIDES:
             if len(found[override]) > 1:
@@ -334,8 +344,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 raise InvalidInput(f"{len(found[override])} columns are called {override}: choose one with {option}")
         if sum(len(found[kind]) for kind in self.kinds) > MAX_IDENTIFIER_COLUMNS:
             raise InvalidInput(
-                f"more than {MAX_IDENTIFIER_COLUMNS} columns are read as identifiers: name those to read, for example with "
-                'columns={"email": ["<column>", "<column>"]}'
+                f"more than {MAX_IDENTIFIER_COLUMNS} columns are read as identifiers: name the columns to read, "
+                'for example with columns={"email": ["<column>", "<column>"]}'
             )
         key_at = None if self.key is None else self._key_at(names, found)
         taken = {} if key_at is None else {names[key_at]: KEY}
@@ -436,7 +446,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
         hint = (
-            f" ({quoted(user_names[0])} is read as handles only if you give it with handle as the kind)"
+            f" ({quoted(user_names[0])} is read as handles only if you assign it to handle)"
             if user_names
             else ""
         )
@@ -464,7 +474,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         return IdentifierLayout.of(tuple(columns), found, is_of_models=True), tuple(columns.values())
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """Yields the users of an operation, or one empty user, so that every item has an outcome."""
+        """Yields the users of an operation, or one empty user if it has none, so that every item has an outcome."""
         params = bundle.params
         overrides = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)
         operation_type, effective_at, expires_at = (None if each is UNSET else each for each in overrides)
@@ -475,7 +485,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 values = {kind: getattr(user, kind) for kind in IDENTIFIER_KINDS if hasattr(user, kind)}
                 yield BundledUser(operation_type, effective_at, expires_at, **values)
             else:
-                yield user  # rejected later, like every item of its class
+                yield user  # rejected later, like any other item of its class
 
     def _identifiers_of(self, user: Mapping[Any, Any]) -> Mapping[str, Sequence[Any]]:
         names = tuple(name for name in user if isinstance(name, str))
@@ -492,7 +502,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 
 
 def _kind_of_value(name: str) -> IdentifierKind | None:
-    """Returns the kind of identifier that a column name looks like; None if it looks like a name or may be a date."""
+    """Returns the kind of identifier that a column name looks like; None if it looks like a real name or may be a date.
+    """
     text = name.strip()
     if any(map(str.isdigit, text)):
         number = cleaned_phone_number(text).text
@@ -514,7 +525,9 @@ def _values_among(names: Sequence[str]) -> list[tuple[int, IdentifierKind]]:
 
 
 def _separator_in(names: Sequence[str], role_of: Callable[[str], str]) -> str | None:
-    """Returns the character in the only name of a table that separates other names, at least one of which is known."""
+    """Returns the character that splits the only name of a table into several names, at least one of them known; None
+    if there is no such character.
+    """
     marks = _unusual_separators(names[0]) if len(names) == 1 else ()
     return next((mark for mark in marks if any(map(role_of, names[0].split(mark)))), None)
 

@@ -1,4 +1,4 @@
-"""Recognises the country of a row, which is needed to read phone numbers without a country code."""
+"""Recognizes the country of a row, which is needed to read phone numbers without a country code."""
 
 import functools
 import re
@@ -93,9 +93,9 @@ VG:British-Virgin-Islands VI:U.S.-Virgin-Islands VN:Vietnam Vietnã Wietnam ベ�
 WS:Samoa XK:Kosovo YE:Yemen YT:Mayotte ZA:South-Africa Südafrika Afrique-du-Sud Sudáfrica África-do-Sul Zuid-Afrika
 Republika-Południowej-Afryki 南アフリカ ZM:Zambia ZW:Zimbabwe
 """
-"""The names of countries with phone numbers, with hyphens instead of blanks, after the two-letter code of the country.
-Every country has its English name; the sixty most frequent countries also have their names in German, French, Spanish,
-Italian, Portuguese, Dutch, Polish and Japanese.
+"""The names of all countries that have phone numbers, with hyphens instead of blanks. The names of a country follow its
+two-letter code. Every country has its English name; the sixty most frequent countries also have their names in German,
+French, Spanish, Italian, Portuguese, Dutch, Polish and Japanese.
 """
 
 _OTHER_CODES: Final = {
@@ -140,10 +140,11 @@ _parts: Final = re.compile(r"[()\[\]/,;:|]+|\s+[-\u2013]\s+").split
 
 
 def region_of(text: str) -> str | None:
-    """Returns the region that a trimmed string names; None if it names no region with phone numbers.
+    """Returns the region that a trimmed string names; None if it does not name a region that has phone numbers.
 
-    The string may be a two- or three-letter ISO 3166 code in any case, the name of a country, a calling code (`49`,
-    `+49`, `0049`), which stands for its main region, or several of these for the same region (`DE - Germany`).
+    The string may be a two- or three-letter ISO 3166 code in any case, the name of a country, or a calling code (`49`,
+    `+49`, `0049`), which stands for its main region. It may also combine several of these for the same region (`DE -
+    Germany`).
     """
     return _region_of(text.removeprefix("'")) if len(text) <= _MOST_CHARACTERS else None
 

@@ -3,8 +3,8 @@ has an outcome.
 
 This module does no I/O. It remembers a bounded number of identifiers, plus all identifiers of unsettled batches.
 
-Duplicates, and therefore the ends of batches, depend only on the rows and not on the time at which batches are
-settled, because a resumed job must make the same batches again. Timing only decides which batches wait for each
+Which rows are duplicates, and therefore where batches end, depends only on the rows and not on when batches are
+settled, because a resumed job must produce the same batches again. Timing only decides which batches wait for each
 other.
 """
 
@@ -44,8 +44,8 @@ class _Placement:
 
 @attrs.frozen
 class Repeated(FrozenRecord):
-    """Rows that may repeat earlier ones. With `are_duplicates`, exactly these rows have no new identifier. With
-    `are_apart`, all other rows have only new identifiers.
+    """Rows that may repeat earlier rows. If `are_duplicates` is true, these are exactly the rows without a new
+    identifier. If `are_apart` is true, all other rows have only new identifiers.
     """
 
     indexes: list[int]
@@ -58,14 +58,16 @@ _Window = defaultdict[IdentifierKind, "IdentifierTable[_Placement]"]
 
 
 class RecentIdentifiers:
-    """A window over recent identifiers in two generations. When the young generation is full, the old one is dropped."""
+    """A window of recent identifiers in two generations. When the young generation is full, the old one is dropped."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
         self._young = _Window(IdentifierTable)
         self._old = _Window(IdentifierTable)
         self._forgotten = list[_Window]()
-        """Identifiers of unsettled batches that left the window, the latest first. Only conflicts with them count."""
+        """Identifiers of unsettled batches that have left the window, latest first. They are checked for conflicts, but
+        not for duplicates.
+        """
         self._moved: defaultdict[IdentifierKind, IdentifierTable[tuple[int, Batch]]] = defaultdict(IdentifierTable)
         """For each identifier that `place_new` has moved into the open batch: the number of the first row with the
         identifier, and its previous batch.
@@ -75,19 +77,19 @@ class RecentIdentifiers:
         self._differs = False
 
     def contradicts(self, action: Action) -> bool:
-        """Returns whether this is the first action that differs from the earlier ones; see `begin_to_differ`."""
+        """Returns whether this action is the first that differs from earlier actions; see `begin_to_differ`."""
         self._only = self._only or action
         return not self._differs and action != self._only
 
     def begin_to_differ(self) -> None:
-        """Records that actions differ from now on. Call it once all placed rows are settled or in the open batch.
+        """Records that actions may differ from now on. Call it once all placed rows are settled or in the open batch.
 
         Until then, all rows have the same action, and no row has to wait for another.
         """
         self._differs = True
 
     def repeated(self, block: RowBlock) -> Repeated:
-        """Returns the rows that repeat or contradict earlier rows, or may do so, and therefore need a closer check."""
+        """Returns the rows that repeat or contradict earlier rows, or might, and so need a closer check."""
         kinds = dict(block.columns)
         if self._differs or len(kinds) < len(block.columns):
             found = set[int]()
@@ -102,12 +104,14 @@ class RecentIdentifiers:
             found = set(self._young[kind].repeated((kinds[kind],), (self._old[kind],)))
             known |= found
             left = found.union(gaps) if left is None else left & found.union(gaps)
-            if not left:  # checked first for the column with the fewest gaps, which often rules out every row
+            if not left:  # the column with the fewest gaps comes first, because it often rules out every row
                 break
         return Repeated(sorted(left or ()), are_duplicates=True, are_apart=known == left)
 
     def carriers(self, row: Row) -> Carriers | None:
-        """Returns the latest batch with each identifier of a duplicate, now marked as recent; None for other rows."""
+        """Returns the latest batch of each identifier if the row is a duplicate, and marks its identifiers as recent;
+        None for other rows.
+        """
         found = [self._recent(kind, value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None and each.does(row.action)]
         if len(known) < len(found):
@@ -117,8 +121,8 @@ class RecentIdentifiers:
         return tuple([each.batches[-1] for each in known])
 
     def carriers_of_all(self, block: RowBlock) -> list[Carriers]:
-        """Returns the result of `carriers` for each row of a block of duplicates. Later rows may already be placed, but
-        only in the open batch and with `may_move`.
+        """Returns the result of `carriers` for each row of a block of duplicates. Rows after a duplicate may already be
+        placed, but only in the open batch and with `may_move`.
         """
         columns = list[list[Batch | None]]()
         for kind, values in block.columns:
@@ -136,7 +140,9 @@ class RecentIdentifiers:
         return [kept.setdefault(row, row) for row in zip(*columns, strict=True)]
 
     def conflicts(self, row: Row) -> set[Batch]:
-        """Returns the batches with a different operation, for which the row must wait. Some may be settled already."""
+        """Returns the batches that the row must wait for because of a different operation on one of its identifiers.
+        Some may already be settled.
+        """
         conflicts = set[Batch]()
         for kind, value in row.identifiers:
             for known in (self._recent(kind, value), *(window[kind].get(value) for window in self._forgotten)):
@@ -160,8 +166,8 @@ class RecentIdentifiers:
             self._young[kind].put(value, placement)
 
     def place_new(self, block: RowBlock, batch: Batch, *, may_move: bool = False) -> None:
-        """Records that the rows of a block, each with a new identifier, are in the open batch. With `may_move`, they
-        may have other identifiers too, and duplicates of earlier rows may be looked up later.
+        """Records that the rows of a block, each with at least one new identifier, are in the open batch. With
+        `may_move`, they may also have known identifiers, and duplicates of earlier rows may be looked up later.
         """
         shared = self._placement(block.action, batch)
         for kind, values in block.columns:
@@ -199,8 +205,8 @@ class RecentIdentifiers:
 
 
 def _unsettled(window: _Window) -> _Window:
-    """Returns the identifiers of unsettled batches. Reuses a table if all its identifiers are unsettled, because with
-    packing, hundreds of thousands are in flight.
+    """Returns the identifiers in a window that are in unsettled batches. Reuses a table if all its identifiers are
+    unsettled, because packed jobs have hundreds of thousands in flight.
     """
     left = _Window(IdentifierTable)
     for kind, table in window.items():
@@ -214,7 +220,7 @@ def _unsettled(window: _Window) -> _Window:
 
 
 NumbersOf = Callable[[Sequence[int]], Awaitable[Mapping[int, int]]]
-"""Maps row numbers of an upload to row numbers of the input, if they differ."""
+"""A function that maps row numbers of an upload to row numbers of the input, where they differ."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -225,7 +231,7 @@ class _Duplicates:
 
 
 class WaitingDuplicates:
-    """The duplicates without an outcome, in the order of the input.
+    """The duplicates without an outcome, in input order.
 
     A duplicate is rejected if the service refuses the original row. To detect this, the identifiers of duplicates are
     kept in packed columns, about 100 bytes per row.
@@ -242,19 +248,19 @@ class WaitingDuplicates:
 
     @property
     def first_unsettled(self) -> Batch | None:
-        """Returns an unsettled batch on which the oldest waiting duplicates depend, or None if they can be settled."""
+        """An unsettled batch on which the oldest waiting duplicates depend; None if they can be settled."""
         batches = self._waiting[0].batches if self._waiting else ()
         return next((batch for batch in batches if not batch.settled.is_set()), None)
 
     async def add(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
-        """Adds duplicates. `carriers` has, for each of them, the batches of its original rows."""
+        """Adds duplicates. For each of them, `carriers` has the batches of its original rows."""
         batches = frozenset(batch for batch in chain.from_iterable(set(carriers)) if batch is not None)
         self._waiting.append(_Duplicates(rows, carriers, batches))
         self._count += len(rows)
         await self.settle()
 
     async def settle(self) -> None:
-        """Gives each duplicate its outcome, up to the first duplicate whose original row still has none."""
+        """Settles duplicates in order, up to the first whose original row has no outcome yet."""
         while self._waiting and self.first_unsettled is None:
             duplicates = self._waiting.popleft()
             self._count -= len(duplicates.rows)
@@ -268,7 +274,7 @@ class WaitingDuplicates:
         for row, carriers in zip(duplicates.rows, duplicates.carriers, strict=True):
             batches = [batch for batch in carriers if batch is not None]
             if any(batch.failed for batch in batches):
-                continue  # the job stops, and the row stays pending
+                continue  # the job is stopping, and the row stays pending
             pairs = zip(row.identifiers, batches, strict=True)
             found = (batch.refusal_of(identifier, row.number) for identifier, batch in pairs)
             if (refusal := next(filter(None, found), None)) is None:

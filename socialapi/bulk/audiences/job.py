@@ -74,13 +74,15 @@ class UploadOptions(JobOptions):
     expires_at: datetime.datetime | str | None = None
 
     def with_columns(self, kinds: Iterable[IdentifierKind]) -> tuple[Self, IdentifierColumns]:
-        """Returns the options completed from their layout file, and the columns to read. Raises InvalidInput."""
+        """Returns the options, completed from their layout file, and the columns to read. Raises InvalidInput if either
+        is invalid.
+        """
         options = self if self.layout is None else self.laid_out(IdentifierColumns.of(None, kinds))
         return options, IdentifierColumns.of(options.columns, kinds, options.form, options.key, options.default_region)
 
     @property
     def is_packed(self) -> bool:
-        """Whether requests hold many users each."""
+        """Whether a request holds many users."""
         return self.packing == "packed"
 
     def problems(self) -> Iterator[InvalidInput]:
@@ -136,7 +138,7 @@ Prepare = Callable[[C], Iterable[PreparedBlock]]
 
 
 class UploadStage(Generic[C]):
-    """Puts rows into batches, sends them, and gives each row its outcome.
+    """The stage that puts rows into batches, sends them, and gives each row its outcome.
 
     `prepare_at` takes the start time and returns the function that prepares the rows of a block. If the rows are
     ready to be sent, the function only wraps them in a `PreparedBlock`.
@@ -265,7 +267,9 @@ class UploadStage(Generic[C]):
         return len(block)
 
     async def _follow(self, block: RowBlock, duplicates: Sequence[int], done: int, stop: int) -> int:
-        """Adds the duplicates before row `stop`, from index `done`, to the waiting ones. Returns the next index."""
+        """Adds the duplicates from index `done` to row `stop` (exclusive) to the waiting duplicates. Returns the next
+        index.
+        """
         some = duplicates[done : bisect_left(duplicates, stop)]
         if some:
             rows = block.compress(_mask(len(block), some))
@@ -276,7 +280,7 @@ class UploadStage(Generic[C]):
     async def _wait_for(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
         while len(self._duplicates) + len(rows) > MAX_WAITING_DUPLICATES:
             batch = self._duplicates.first_unsettled
-            if batch is None or batch is self._open:  # the open batch is submitted once enough rows repeat it
+            if batch is None or batch is self._open:  # the open batch is submitted once it has enough duplicates
                 break
             await batch.settled.wait()
             await self._duplicates.settle()
@@ -296,7 +300,8 @@ class UploadStage(Generic[C]):
                 start += 1
 
     async def _place(self, block: RowBlock, index: int) -> Carriers | None:
-        """Puts a row into a batch, or returns the batches with its identifiers if it is a duplicate."""
+        """Puts a row into a batch. If the row is a duplicate, returns the batches that contain its identifiers instead.
+        """
         row = block.row(index)
         if (carriers := self._recent.carriers(row)) is not None:
             self._open.duplicates += 1
@@ -330,8 +335,8 @@ class UploadStage(Generic[C]):
                 if recorder is not None:
                     await recorder.take_over(batch)
             elif recorder is not None and self._positions <= recorder.opened.last_batch:
-                # This may be a part of a batch that an earlier run confirmed. Sending it again could undo later
-                # confirmed batches.
+                # This may be part of a batch that an earlier run confirmed. Sending it again could undo batches
+                # confirmed after it.
                 self._dispatcher.stop(broken)
         if self._dry_run:
             self._counters.planned(batch.size_bytes)
@@ -346,7 +351,7 @@ class UploadStage(Generic[C]):
 
 
 def _mask(size: int, indexes: Iterable[int], value: int = 1) -> bytearray:
-    """Returns a byte per row: `value` (0 or 1) at the indexes, and the opposite elsewhere."""
+    """Returns one byte per row: `value` (0 or 1) at these indexes, and the opposite elsewhere."""
     mask = bytearray((1 - value,)) * size
     for index in indexes:
         mask[index] = value
@@ -354,7 +359,7 @@ def _mask(size: int, indexes: Iterable[int], value: int = 1) -> bytearray:
 
 
 class _UserStage(UploadStage[UserBlock]):
-    """An upload stage that loads the phone number library in a thread before the first phone number."""
+    """An upload stage that loads the phone number library in a thread before it reads the first phone number."""
 
     _may_meet_phone_numbers = False
 

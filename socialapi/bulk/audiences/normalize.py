@@ -44,7 +44,7 @@ from socialapi.models.validation import invalid
 from socialapi.reports import LOOKS_LIKE_FLOAT, LOOKS_WRAPPED, MOJIBAKE, NULL_DIGEST, NULL_WORD
 
 NORMALIZER_VERSION: Final = 4
-"""Increased whenever the string sent for any value changes. Journals and snapshots store it."""
+"""A version that must increase whenever the string sent for any value changes. Journals and snapshots store it."""
 
 Normalized = tuple[str, str]
 """The string to send, and a remark about how the value was changed."""
@@ -53,7 +53,7 @@ Normalizer = Callable[[str], Normalized]
 NOT_UTF8: Final = "is not valid UTF-8"
 BLANK_INSIDE: Final = "contains a blank or an invisible character"
 IMPLAUSIBLE_EMAIL: Final = "is not a plausible e-mail address"
-COMMENTED_OUT: Final = "begins with #, as if the row were commented out: delete the row, or the # to use it"
+COMMENTED_OUT: Final = "begins with #, as if the row were commented out: delete the row, or remove the # to use it"
 SEVERAL_EMAILS: Final = "has more than one e-mail address"
 NOT_A_HANDLE: Final = "is not a handle (at most 15 letters A to Z, digits and _)"
 NOT_A_DEVICE_ID: Final = "is not a device id (a UUID, or 32 or 16 hexadecimal digits)"
@@ -106,12 +106,14 @@ _NO_PROFILES: Final = frozenset(
 )
 """Pages of the service whose URLs look like profile URLs."""
 _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
-"""Full-width forms of the ASCII letters, digits and signs, except quotation marks."""
+"""Matches full-width forms of ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""
 """The region of rows with an unknown country."""
 _REGIONS_KEPT: Final = 256
 _LONGEST_WORD: Final = 15
-"""The longest word without a blank. `hash_column` hashes no identifier that contains a blank."""
+"""The maximum length of a registered placeholder. Longer placeholders contain a blank, and `hash_column` never hashes a
+value that contains a blank.
+"""
 
 _sha256: Final = hashlib.sha256
 
@@ -120,7 +122,8 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 
 @functools.cache
 def add_null_words() -> Sequence[str]:
-    """Registers placeholders and their digests, which `hash_column` then leaves to the normalizers. Returns both."""
+    """Registers placeholders and their digests, and returns them. `hash_column` leaves these values to the normalizers.
+    """
     words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:
@@ -144,7 +147,7 @@ def email(text: str) -> Normalized:
     removed, remark = tuple[str, ...](), ""
     if not text.isascii():
         plain = _full_width.sub(lambda found: chr(ord(found[0]) - 0xFEE0), text)
-        removed, text = () if plain == text else ("the width of Chinese characters",), plain
+        removed, text = () if plain == text else ("full-width forms",), plain
         remark = MOJIBAKE if _is_mojibake(text) or _is_mojibake(text.upper()) else ""
     address = text.lower()
     if is_ascii_email(address) is None and not is_email(address):
@@ -191,7 +194,7 @@ def handle(text: str) -> Normalized:
 
 
 def service_id(text: str) -> Normalized:
-    """Normalizes an id of the service: trims the decimal digits, and removes the `.0` that spreadsheets add."""
+    """Normalizes a user id of the service: trims the decimal digits, and removes the `.0` that spreadsheets add."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
     if (number := _float(text)) is not None and text.isascii():
@@ -246,14 +249,14 @@ def phone_number(
 
 
 def partner_user_id(text: str) -> Normalized:
-    """Trims a partner's id. The id is never hashed or changed otherwise, even if it looks like a digest."""
+    """Trims a partner user id. The id is never hashed or otherwise changed, even if it looks like a digest."""
     if is_null_word(trimmed(text)):
         raise Unusable(NULL_WORD)
     return partner_user_id_of_model(text)
 
 
 def partner_user_id_of_model(text: str) -> Normalized:
-    """Trims a partner's id that a program put into a model, where a word such as "null" is a valid id."""
+    """Trims a partner user id from a model. Unlike in a file, a word such as "null" is a valid id."""
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
@@ -262,8 +265,9 @@ def partner_user_id_of_model(text: str) -> Normalized:
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
-    """Returns the digest in a string, or an empty string for an empty one. Raises Unusable for any other string, with
-    the most specific reason, and for an empty string if the value had only the `removed` characters.
+    """Returns the digest in a string, or an empty string if the string is empty. Raises Unusable, with the most
+    specific reason, for any other string. Also raises it for an empty string if the value consisted only of the
+    `removed` characters.
     """
     if not text:
         if removed:
@@ -281,7 +285,7 @@ def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normali
 
 
 def _bounded(normalize: Normalizer, text: str) -> Normalized:
-    """Normalizes a string that is not too long. Searching a long one would block the event loop."""
+    """Normalizes a string unless it is too long. Searching a long string would block the event loop."""
     if len(text) > MAX_IDENTIFIER_CHARACTERS and len(text := trimmed(text)) > MAX_IDENTIFIER_CHARACTERS:
         raise Unusable(TOO_LONG)
     return normalize(text)
@@ -294,7 +298,8 @@ def _not_taken(text: str) -> Normalized:
 
 
 def _digest_only(text: str) -> Normalized:
-    """Returns the digest in a string, or an empty string for a blank one. Raises Unusable for any other string."""
+    """Returns the digest in a string, or an empty string if the string is blank. Raises Unusable for any other string.
+    """
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 
@@ -313,7 +318,7 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
             )
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
-        """Returns the normalizers for rows with this country cell; this object if the cell is empty."""
+        """Returns the normalizers for rows with this country, or this object if the country is empty."""
         return self if not country or self._in_region is None else self._in_region(region_of(country) or UNKNOWN)
 
 
@@ -325,9 +330,8 @@ def normalizers(
     require_hashed: bool = False,
     of_models: bool = False,
 ) -> Normalizers:
-    """Returns a normalizer for every kind. The normalizers of kinds that are not in `kinds` reject every value.
-    With `require_hashed`, only digests are accepted for hashed kinds. `of_models` is true if the values come from
-    models.
+    """Returns a normalizer for every kind. For a kind that is not in `kinds`, it rejects every value. With
+    `require_hashed`, hashed kinds accept only digests. `of_models` is true if the values come from models.
 
     Raises InvalidInput for an unknown `default_region` or `phone_format`.
     """
@@ -368,9 +372,9 @@ def hashed_column(
     *,
     require_hashed: bool = False,
 ) -> Digests:
-    """Returns the digest of each plain cell of a column, and None for all other cells. `kind` must be a hashed kind.
-    Phone numbers are also plain if they have punctuation, or are national numbers of `region`, or of the country of
-    their row if `countries` are given. With `require_hashed`, only digests are plain.
+    """Returns the digest of each plain cell of a column, and None for all other cells. `kind` must be a hashed kind. A
+    phone number is also plain if it has punctuation, or if it is a national number of `region` or, with `countries`, of
+    its row's country. With `require_hashed`, only digests are plain.
     """
     add_null_words()
     cells = cells if isinstance(cells, list | tuple) else list(cells)
@@ -399,7 +403,7 @@ def _hashed_numbers(cells: list[Any] | tuple[Any, ...], region: str | None) -> D
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the normalized value, empty for a blank one; None if it is unusable or has a remark."""
+    """Returns the normalized value, which is empty for a blank value; None if the value is unusable or has a remark."""
     if not text:
         return ""
     try:
@@ -410,7 +414,7 @@ def plain_value(normalize: Normalizer, text: str) -> str | None:
 
 
 _SHORTEST_DISTINCT: Final = 6
-"""The length from which an identifier can be distinguished from an ordinary word or number."""
+"""The minimum length at which an identifier can be distinguished from an ordinary word or number."""
 _OF_NO_REGION: Final = normalizers(IDENTIFIER_KINDS)
 
 

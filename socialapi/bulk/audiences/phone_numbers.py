@@ -17,34 +17,34 @@ from socialapi.problems import BrokenRule
 from socialapi.reports import MAY_BE_FOREIGN
 
 PhoneFormat = Literal["auto", "international", "national"]
-"""Decides how digits without a plus sign are read. "auto": as a number of the region or with a country code, whichever
-is valid. "international": always with a country code. "national": always as a number of the region.
+"""How digits without a plus sign are read. "auto": as a number of the region or with a country code, whichever is
+valid. "international": always with a country code. "national": always as a number of the region.
 """
 PHONE_FORMATS: Final[tuple[PhoneFormat, ...]] = get_args(PhoneFormat)
 
-NO_REGION: Final = "has no country code: write it as +<country code>…, or give a default region"
+NO_REGION: Final = "has no country code: write it as +<country code>…, or set a default region"
 NOT_POSSIBLE: Final = "is not a possible phone number"
 SPREADSHEET: Final = "ends in .0 like a number from a spreadsheet: export the column as text"
 SCIENTIFIC: Final = "is in scientific notation, like a long number from a spreadsheet, and may have lost digits: export the column as text"
-WORDS_AFTER: Final = "has letters after a number that is possible without them"
-WORDS_BEFORE: Final = "has words before the number, which may change its meaning: give only the number"
+WORDS_AFTER: Final = "has letters after a complete phone number"
+WORDS_BEFORE: Final = "has words before the number, which may change its meaning: keep only the number"
 CODE_TWICE: Final = (
     "begins with the country code of its region, but is not valid with or without it: write a plus sign before a "
-    "country code, and the dialling prefix before a national number"
+    "country code, and the dialing prefix before a national number"
 )
 SEVERAL: Final = "has more than one phone number"
 NO_NUMBER: Final = "is a date or an IP address, not a phone number"
 MASKED: Final = "has x, * or other signs in place of digits"
 NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is unknown"
 FOREIGN: Final = (
-    "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a column "
-    'country, or give phone_format="international"'
+    "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a country "
+    'column, or set phone_format="international"'
 )
 
-OLD_PREFIX: Final = "begins with 01, 044 or 045, which are no longer dialled in Mexico: write +52 and the ten digits"
+OLD_PREFIX: Final = "begins with 01, 044 or 045, which are no longer dialed in Mexico: write +52 and the ten digits"
 
 _ABROAD: Final = "(?:00|011(?=[1-9][0-9]{9}))"
-"""The prefixes dialled before a country code: 00 in most countries, 011 in North America."""
+"""The prefixes dialed before a country code: 00 in most countries, 011 in North America."""
 _starts_abroad: Final = re.compile(_ABROAD).match
 PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
@@ -59,10 +59,13 @@ _is_no_number: Final = re.compile(
     r"|(?!.*\.[0-9]{2}\.[0-9]{2}$)(?:(?:[1-9]?[0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])(?:\.|$)){4})"
 ).fullmatch
 _MAX_E164_DIGITS: Final = 15
-"""The most digits of a number with its country code. In some countries, the library accepts longer strings."""
+"""The maximum number of digits in a number, including its country code. For some countries, the library accepts longer
+strings.
+"""
 _MOST_NATIONAL: Final = 10
-"""The length up to which digits are not taken for a number with its country code: one in ten random strings of ten digits
-would be valid."""
+"""A number with its country code must have more digits than this: one in ten random strings of ten digits would be
+valid.
+"""
 _SHORTEST_SECOND_NUMBER: Final = 7
 _SHORTEST_AFTER_COMMA: Final = 5
 _MOST_LAST_DIGITS: Final = 4
@@ -114,11 +117,11 @@ class Plan:
     prefix: str
     """The country calling code with its plus sign."""
     trunk: str
-    """The prefix dialled before a national number within the region; may be empty."""
+    """The prefix dialed before a national number within the region; may be empty."""
     longest_mobile: int
     """The number of digits in the longest mobile number."""
     possible: frozenset[int]
-    """The possible lengths of national numbers that can be dialled from anywhere, not only locally."""
+    """The possible lengths of national numbers that can be dialed from anywhere, not only locally."""
     full: frozenset[int]
     """The possible lengths of numbers after the national prefix is stripped."""
     is_national: Callable[[str], object]
@@ -172,7 +175,7 @@ def _plan(region: str, calling_code: int) -> Plan:
 
 
 class _Plans(dict[str, Plan | None]):
-    """The plans by the first three digits after a plus sign, at most a thousand, loaded on first use."""
+    """The numbering plans, by the three digits after a plus sign: at most a thousand, each loaded on first use."""
 
     def __missing__(self, start: str) -> Plan | None:
         if len(start) != 3 or not (start.isascii() and start.isdigit()):
@@ -213,7 +216,7 @@ def number_in(
 ) -> tuple[str | None, str]:
     """Returns the number in E.164 and a remark about how it was read; None and the reason if it cannot be used.
 
-    `text` and `region` are as for `e164`. A number of the region must be valid there unless `is_region_sure`.
+    `text` and `region` are as for `e164`. Unless `is_region_sure`, a number of the region must be valid there.
     """
     digits = text.translate(PUNCTUATION)
     if not digits[1:].isdigit():
@@ -255,8 +258,9 @@ def _in_region(text: str, digits: str, region: str, phone_format: PhoneFormat) -
 
 
 def _by_validity(digits: str, home: Plan, region: str) -> tuple[str | None, str] | None:
-    """Returns the number for digits without a plus sign, and a remark, if the digits are valid as a number of the
-    region or, if not, with a country code. Returns None if neither is valid, or if a prefix shows how to read them.
+    """Returns the number for digits without a plus sign, and a remark. Reads the digits as a number of the region if
+    that is valid, else as a number with a country code. Returns None if neither is valid, or if a prefix shows how to
+    read the digits.
     """
     has_trunk = home.trunk != "" and digits.startswith(home.trunk)
     if (start := _starts_abroad(digits)) is not None:
@@ -282,7 +286,7 @@ def _if_valid(number: str | None) -> str | None:
 
 
 def may_be_number(digits: str, region: str | None) -> bool:
-    """Returns whether digits are a valid number with its country code, or a mobile number of the region."""
+    """Returns whether a string of digits is a valid number with its country code, or a mobile number of the region."""
     if len(digits) > _MOST_NATIONAL and _if_valid(e164(f"+{digits}", None)) == f"+{digits}":
         return True
     number, _ = (None, "") if region is None else number_in(digits, region)
@@ -339,8 +343,8 @@ def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
 
 
 def holds_several(text: str, region: str | None) -> bool:
-    """Returns whether a string has two numbers with a separator between them, or a number and, after a slash, the local
-    part or the last digits of a second number.
+    """Returns whether a string has two numbers with a separator between them, or a number followed by a slash and the
+    local part or the last digits of a second number.
     """
     parts = (_replace_non_digits("", part).removeprefix("00") for part in _separated(text))
     if len(_pluses(text)) > 1 or sum(len(digits) >= _SHORTEST_SECOND_NUMBER for digits in parts) > 1:
@@ -377,7 +381,8 @@ def _without_punctuation(text: str, region: str | None) -> str | None:
 
 
 def _from_home(digits: str, region: str) -> str | None:
-    """Returns the number in E.164 that these digits reach if dialled in the region; None if the library has to decide."""
+    """Returns the number in E.164 that these digits reach if dialed in the region; None if the library has to decide.
+    """
     home = home_plan(region)
     if home.starts_abroad is not None and home.starts_abroad(digits):
         return None
@@ -394,7 +399,7 @@ def _from_home(digits: str, region: str) -> str | None:
 
 @functools.cache
 def home_plan(region: str) -> Plan:
-    """Returns the plan of the numbers that are dialled within a region."""
+    """Returns the plan for numbers dialed within a region."""
     import phonenumbers
 
     return _plan(region, phonenumbers.country_code_for_region(region))
@@ -409,7 +414,7 @@ def _as_parsed(text: str, region: str | None) -> str | None:
         number = phonenumbers.parse(text, region)
     except phonenumbers.NumberParseException:
         return None
-    # E.164 cannot represent a number that can only be dialled locally, such as one without its area code.
+    # E.164 cannot represent a number that can only be dialed locally, such as a number without its area code.
     if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
         return None
     found = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)

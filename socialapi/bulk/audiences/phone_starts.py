@@ -1,7 +1,7 @@
-"""Finds first digits that alone decide how phone numbers are read, and registers them with the C extension.
+"""Finds leading digits that determine how phone numbers are read, and registers them with the C extension.
 
-Numbers are read with the patterns of their numbering plan. If the result depends only on the first digits, one number
-shows how all numbers of that length are read.
+A number is read with the patterns of its numbering plan. If the result depends only on the leading digits, one number
+shows how all numbers with these leading digits and this length are read.
 """
 
 import functools
@@ -25,9 +25,9 @@ START_DIGITS: Final = 4
 MAX_DIGITS: Final = 31
 MOST_LOOKED_AT: Final = 100_000
 LOADING_SECONDS: Final = 0.02
-"""The longest time that `load_starts` takes, so that other tasks can run. The next call loads more."""
+"""The maximum time that `load_starts` takes before other tasks can run. The next call continues."""
 FEWEST_WORTH_LOADING: Final = 64
-"""The fewest undecided cells for which loading national numbers saves time."""
+"""The minimum number of undecided cells for which loading national numbers saves time."""
 _NATIONAL_FORMATS: Final[tuple[PhoneFormat, ...]] = ("auto", "national")
 _DIGITS: Final = "0123456789"
 _ELEMENT: Final = re.compile(r"\((?:\?:)?|\[[0-9-]+\]|\\d|[0-9]|\$")
@@ -111,11 +111,13 @@ class _Automaton:
         return self._steps[states, digit]
 
     def after(self, digits: str) -> States:
-        """Returns the states after reading these digits; none if no continuation can match."""
+        """Returns the states after reading these digits; empty if no continuation can match."""
         return functools.reduce(self._step, digits, self._begin)
 
     def outcomes(self, states: States, more: int) -> frozenset[bool]:
-        """Returns whether the pattern matches with any `more` digits after these states; both if that depends on them."""
+        """Returns the possible results of reading `more` further digits from these states: True for a match, False, or
+        both if the result depends on the digits.
+        """
         if not states or not more:
             return frozenset({self._end in states})
         if (states, more) not in self._outcomes:
@@ -130,13 +132,17 @@ _automaton = functools.cache(_Automaton)
 
 
 def _outcomes(pattern: str, start: str, length: int) -> frozenset[bool]:
-    """Returns whether a pattern matches strings of this length beginning with `start`; both if it depends on the rest."""
+    """Returns whether a pattern matches strings of this length that begin with `start`: True, False, or both if the
+    rest decides.
+    """
     found = _automaton(pattern)
     return found.outcomes(found.after(start), length - len(start))
 
 
 def _validity(prefix: str, start: str, length: int) -> frozenset[bool]:
-    """Returns whether national numbers of this length with this start are valid; both if it depends on the rest."""
+    """Returns whether national numbers of this length that begin with `start` are valid: True, False, or both if the
+    rest decides.
+    """
     from phonenumbers import COUNTRY_CODE_TO_REGION_CODE  # most jobs have no phone numbers
 
     outcomes = list[frozenset[bool]]()
@@ -150,7 +156,7 @@ def _validity(prefix: str, start: str, length: int) -> frozenset[bool]:
 
 def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) -> bool:
     """Returns whether `plan.e164` strips the same digits from all numbers of this length that begin with `start`, and
-    rejects only numbers in which the library finds no number (with `if_valid`, no valid number).
+    returns None only for numbers that the library rejects too (with `if_valid`, only for invalid numbers).
     """
     strip, _, national = plan.patterns
     if strip and _automaton(strip).after(start):
@@ -167,7 +173,9 @@ def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) 
 
 
 def _is_read_alike(digits: str, start: str, region: str) -> bool:
-    """Returns whether `number_in` reads all numbers of this length with this start and without a plus alike."""
+    """Returns whether `number_in` treats all numbers alike that have this length, begin with `start` and have no plus
+    sign.
+    """
     home, other = home_plan(region), plan_of(digits)
     code = 0 if other is None else len(other.prefix) - 1
     may_be_abroad = home.starts_abroad is not None and (
@@ -196,11 +204,13 @@ def _is_settled_abroad(digits: str, start: str) -> bool:
 
 
 _looked_at: Final = set[tuple[str, str, int]]()
-"""The regions, first digits and lengths that `load_starts` has already examined."""
+"""The regions, leading digits and lengths that `load_starts` has already examined."""
 
 
 def load_starts(cells: Sequence[object], region: str | None) -> bool:
-    """Registers the new first digits in these cells with the extension. Returns whether it can now read more cells."""
+    """Registers new leading digits from these cells with the extension. Returns whether the extension can now read more
+    cells.
+    """
     has_new, until = False, time.monotonic() + LOADING_SECONDS
     is_worth_it = region is not None and len(cells) >= FEWEST_WORTH_LOADING
     for cell in cells:

@@ -60,20 +60,20 @@ NOT_BEFORE_DEFAULT_EXPIRY: Final = f"is not {BEFORE_DEFAULT_EXPIRY}"
 NOT_TAKEN_TIME: Final = "is not supported for this target"
 IS_EMPTY: Final = "is empty"
 NOT_PLAIN: Final = (
-    "has other characters around it (quotation marks, mailto:, …), which only `upload` removes: give only the value"
+    "is surrounded by other characters (quotation marks, mailto:, …), which only `upload` removes: pass only the value"
 )
 
 _OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name in get_args(OperationType)}
 _ACTIONS_KEPT: Final = 4_096
 _COLUMNS_COMPARED: Final = 50
 MAX_IDENTIFIERS_PER_ROW: Final = 250
-"""The most different identifiers of a row. The values after the first one of a cell make a column each."""
+"""The maximum number of different identifiers in a row. Every value after the first in a cell needs another column."""
 _MANY_IDENTIFIERS: Final = f"has more than {MAX_IDENTIFIERS_PER_ROW} identifiers"
 _VALUES_AT_ONCE: Final = 5_000
-"""The most values of plain rows that are prepared in one step."""
+"""The maximum number of values of plain rows that are prepared in one step."""
 
 _PHONES_AT_ONCE: Final = 8
-"""The most unusual phone numbers that are parsed in one step. The slowest take 0.2 ms each."""
+"""The maximum number of unusual phone numbers that are parsed in one step. The slowest take 0.2 ms each."""
 
 Problem = tuple[str, str]
 """A field and a reason."""
@@ -94,28 +94,31 @@ class PreparedBlock:
 
 
 _PAUSE: Final = PreparedBlock()
-"""Yielded where other tasks may run."""
+"""Yielded at the points where other tasks can run."""
 
 
 class Observer(Protocol):
-    """Observes the values of a job while they are prepared."""
+    """An observer of a job's values while they are prepared."""
 
     def saw_column(self, field: str, kind: IdentifierKind, cells: Sequence[Any], values: Values) -> None:
-        """Called for each column of a block. A value that is not plain is None, and `saw_value` follows."""
+        """Called for each column of a block. A value that is not plain is None here, and is passed to `saw_value`
+        later.
+        """
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
-        """Called for each value that is not plain. `value` is empty and `remark` the reason if it is unusable."""
+        """Called for each value that is not plain. If it is unusable, `value` is empty and `remark` is the reason."""
 
 
 class Preparer:
-    """Prepares the rows of one job.
+    """A preparer for the rows of one job.
 
     `operation` (Update or Delete, in any case), `effective_at` and `expires_at` apply to rows that do not override
-    them. Times are ISO 8601 strings or datetimes, with a time zone. `expires_default` returns the expiry of rows without
-    one, for a start of the job. `kinds` are the identifiers that the target accepts, and `allow_effective` is true if it accepts a
-    start time. `default_region` is the region of phone numbers without a country code in rows without a country, and
-    `phone_format` decides which numbers have no country code. With `require_hashed`, values that are not digests are
-    unusable. `now` is the start of the job; expiries must be later. `observer`, if given, is called with every value.
+    them. Times are ISO 8601 strings or datetimes, with a time zone. `expires_default` takes the start of the job and
+    returns the expiry of rows without one. `kinds` are the kinds of identifiers that the target accepts, and
+    `allow_effective` is true if it accepts a start time. If a row has no country, `default_region` is the region of its
+    phone numbers without a country code, and `phone_format` decides which numbers have no country code. With
+    `require_hashed`, values that are not digests are unusable. `now` is the start of the job; expiries must be later.
+    `observer`, if given, is called with every value.
 
     Raises InvalidInput if an argument is invalid.
     """
@@ -159,7 +162,9 @@ class Preparer:
         faults.refuse()
 
     def prepare_at(self, now: datetime.datetime) -> Callable[[UserBlock], Iterator[PreparedBlock]]:
-        """Sets the start of the job, and returns `prepare`. Raises InvalidInput if the expiry of the job is not later."""
+        """Sets the start of the job, and returns `prepare`. Raises InvalidInput if the operation or a time of the job
+        is invalid.
+        """
         self._now, self._expires_default = now, self._default_expiry(now)
         # Most rows share a few actions. If every row has different times, the bounded caches slow the job down, but
         # memory stays flat.
@@ -284,8 +289,8 @@ class Preparer:
     ) -> Generator[PreparedBlock, None, bool]:
         """Decides the remaining values of a row. Returns whether the row can be sent, and rejects it otherwise.
 
-        The second and later values of a cell are put into additional columns in `further`. Their keys are the index
-        of the cell's column, and the position of the value after the first one.
+        The second and later values of a cell are put into additional columns in `further`. The keys of `further` are
+        the index of the cell's column and the position of the value, where 0 is the second value.
         """
         problems, cleaned = list[Problem](), list[Problem]()
         found: dict[IdentifierKind, set[str]] = {}
@@ -338,7 +343,7 @@ class Preparer:
         return several
 
     def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
-        """Returns the action of a row with these overrides, or the problems with them."""
+        """Returns the action of a row with these overrides, or their problems if they are invalid."""
         job_operation, job_effective_at, job_expires_at = self._job
         problems: list[Problem] = []
         operation_type = _OPERATION_TYPES.get((operation or job_operation).strip().lower())
@@ -452,8 +457,8 @@ def prepare_user(
     cannot be sent.
 
     Single requests must not skip or clean anything silently. So a blank identifier, an identifier that would be
-    cleaned, and a user without identifiers (path `""`) also break a rule. A repeated value is sent once. Raises
-    InvalidInput for an unknown `default_region`.
+    cleaned, and a user without identifiers (path `""`) also break a rule. A value that occurs twice is sent once.
+    Raises InvalidInput for an unknown `default_region`.
     """
     problems, cleaned = list[Problem](), list[Problem]()
     identifiers: list[tuple[str, IdentifierKind, str]] = []

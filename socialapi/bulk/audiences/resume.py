@@ -1,6 +1,6 @@
 """Records the batches of an upload in its journal, and skips batches that an earlier run confirmed.
 
-The same input always makes the same batches. So a confirmed batch is recognized by its position and digest, and is
+The same input always produces the same batches, so a confirmed batch is recognized by its position and digest, and is
 not sent again.
 """
 
@@ -20,14 +20,16 @@ REJECTED: Final = "rejected"
 
 @attrs.frozen(eq=False, repr=False)
 class Recorder:
-    """Writes the journal of one upload."""
+    """The writer of an upload's journal."""
 
     journal: Journal
     opened: Opened
     packer: Packer
 
     async def take_over(self, batch: Batch) -> None:
-        """Sets `batch.earlier` to the outcomes of an earlier run. Raises InvalidInput if the batch is different."""
+        """Sets `batch.earlier` to the outcomes that an earlier run confirmed, if any. Raises InvalidInput if that run's
+        batch was different.
+        """
         if batch.position > self.opened.last_batch:
             return
         known = await self.journal.recall(batch.position)

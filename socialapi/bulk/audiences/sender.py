@@ -23,7 +23,7 @@ from socialapi.wire.response import Reply, read_result
 from socialapi.wire.retry import Failure, Observer
 
 SAME_MISMATCH_MOST: Final = 12
-"""The number of consecutive identical wrong counts after which they are final."""
+"""The number of identical wrong counts in a row after which they are taken as final."""
 
 
 async def send_until_counted(
@@ -34,8 +34,8 @@ async def send_until_counted(
     options: CallOptions,
     observer: Observer | None = None,
 ) -> UploadCounts:
-    """Sends the request until the service counts `users` users and a success for each, and returns its counts. Other
-    counts are an error, and the request is retried.
+    """Sends the request until the service reports `users` users and a success for each, and returns the reported
+    counts. Any other counts are an error, and the request is retried.
 
     Raises ApiError (status 200) if the counts stay wrong, and any error that `Session.send` raises.
     """
@@ -48,7 +48,7 @@ async def send_until_counted(
 
 @attrs.define(eq=False, repr=False)
 class _Counting:
-    """Checks the counts in the successful responses to one upload request."""
+    """A check of the counts in the successful responses to one upload request."""
 
     request: Request[UploadCounts]
     users: int
@@ -83,12 +83,14 @@ class _Counting:
 NO_REASON: Final = "refused by the service without a reason"
 
 OnAccept = Callable[[Sequence[Sequence[int]]], Awaitable[None]]
-"""A callback that takes the ascending row numbers of an accepted request, while the batch is still in flight."""
+"""A callback that receives the row numbers of an accepted request, in ascending order, while the batch is still in
+flight.
+"""
 
 
 @attrs.define(eq=False, repr=False)
 class BatchSender:
-    """Sends batches, and updates the counters and, if there is one, the journal."""
+    """A sender of batches, which also updates the counters and, if there is one, the journal."""
 
     session: Session
     target: Target[UploadCounts]
@@ -121,7 +123,8 @@ class BatchSender:
             ledger.release(first)
 
     async def _take_over(self, batch: Batch, refused: Mapping[int, Outcome]) -> None:
-        """Counts the rows of a batch that an earlier run confirmed. `refused` has the outcomes of the refused rows."""
+        """Counts the rows of a batch that an earlier run confirmed. `refused` maps the refused rows to their outcomes.
+        """
         found = list[tuple[Row, RowIssue]]()
         # Skipped if no row was refused, because a loop over all rows can take half a second.
         for block in batch.blocks if refused else ():
@@ -136,7 +139,8 @@ class BatchSender:
         self.counters.resumed += batch.row_count
 
     async def _send_all(self, batch: Batch, request: Request[UploadCounts]) -> None:
-        """Sends the batch, beginning with this request. If rows are refused, sends the others in more requests."""
+        """Sends the batch, starting with this request. If rows are refused, sends the other rows in further requests.
+        """
         waiting, first, refused = [batch.blocks], [request], list[tuple[Row, RowIssue]]()
         while waiting:
             part = waiting.pop()
@@ -177,7 +181,7 @@ def _isolate(
     """Returns the rows to send again and the refused rows. A refused operation of several rows is split in half and
     sent again until the refused row is found.
 
-    Raises the error if it names no operation that was sent, so that the job does not retry forever.
+    Raises the error if it does not refer to an operation that was sent, so that the job does not retry forever.
     """
     named: dict[int, OperationError] = {}
     for each in error.operation_errors:

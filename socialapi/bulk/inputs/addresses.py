@@ -9,9 +9,9 @@ from socialapi.internal.secret import hidden
 _find_scheme: Final = re.compile(r"[\s'\"]*([A-Za-z][A-Za-z0-9+.-]+):[:/]").match
 _find_schemes: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/").findall
 _WITHOUT_QUERY: Final = frozenset({"s3", "gs", "memory"})
-"""The schemes whose object names may contain `?` and `#`."""
+"""The URL schemes whose object names may contain `?` and `#`."""
 ONLY_HERE: Final = "must be a path on this machine, not an address"
-"""The error for a URL that is given where a job needs the path of a local file to write."""
+"""The error for a URL where a job needs the path of a local file to write."""
 
 
 def scheme_of(text: str) -> str:
@@ -21,12 +21,12 @@ def scheme_of(text: str) -> str:
 
 
 def is_address(text: str) -> bool:
-    """Returns whether a string is a file address (even a misspelled one) and not a path."""
+    """Returns whether a string is the address of a file (even a misspelled one) and not a path."""
     return _find_scheme(text) is not None
 
 
 def name_of_address(address: str) -> str:
-    """Returns an address without user name, password, query and fragment, for a message; a path unchanged."""
+    """Returns an address without user name, password, query and fragment for a message, or a path unchanged."""
     if not is_address(address):
         return address
     schemes = {each.lower() for each in _find_schemes(address)}
@@ -36,7 +36,7 @@ def name_of_address(address: str) -> str:
 
 
 def with_hidden_addresses(records: Any) -> Any:
-    """Returns a job's input with file addresses hidden in its repr, because error trackers record it."""
+    """Returns a job's input so that its repr hides file addresses, because error trackers record the repr."""
     if isinstance(records, str):
         return hidden(records) if is_address(records) else records
     if isinstance(records, list | tuple) and all(isinstance(each, str | os.PathLike) for each in records):

@@ -48,7 +48,7 @@ Values = Callable[[Any], Sequence[Any]]
 
 
 def pyarrow_for(what: str) -> Any:
-    """Returns the pyarrow module. Raises InvalidInput, with the command that installs pyarrow, if it is missing."""
+    """Returns the pyarrow module. If it is missing, raises InvalidInput with the command that installs it."""
     try:
         import pyarrow
         import pyarrow.types
@@ -75,11 +75,11 @@ class ArrowBlocks:
                 self._measures[at] = measure
 
     def check(self, batch: Any) -> None:
-        """Raises InvalidInput if offsets or indexes of a batch point outside its memory."""
+        """Raises InvalidInput if an offset or index in a batch points outside its memory."""
         with _explained():
             for at, values in dict(self._columns).items():
                 column = batch.column(at)
-                # Every batch repeats the dictionary, so `_Words` checks it only once.
+                # Every batch contains the dictionary again, so `_Words` checks it only once.
                 check_cells(column.indices if isinstance(values, _Words) else column)
 
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
@@ -89,8 +89,8 @@ class ArrowBlocks:
             first_number += part.rows
 
     def gathered(self, batches: Iterator[Any]) -> Iterator[Block[Any]]:
-        """Yields the rows of small batches, several batches in one block. If a batch cannot be
-        read, yields the rows before it and then raises InvalidInput.
+        """Yields the rows of small batches, combining several batches into one block. If a batch cannot be read, yields
+        the rows before it and then raises InvalidInput.
         """
         number, rows, characters = 1, 0, 0
         columns: list[list[Any]] = [[] for _ in self._columns]
@@ -158,7 +158,7 @@ class _Part(NamedTuple):
 
 
 def _without(rows: Collection[int], values: Values, array: Any) -> Sequence[Any]:
-    """Returns the cells of an array, with None in place of these rows."""
+    """Returns the cells of an array, with None in these rows."""
     if not rows:
         return values(array)
     cells, start = list[Any](), 0
@@ -178,7 +178,9 @@ def _explained() -> Iterator[None]:
 
 
 def _names_of(schema: Any, selection: Selection[Any]) -> Sequence[str]:
-    """Returns the column names, followed by the selection's paths that lead into columns of structs, lists or maps."""
+    """Returns the column names, followed by those paths of the selection that lead into columns of structs, lists or
+    maps.
+    """
     is_nested = pyarrow_for("a table").types.is_nested
     nested = {field.name for field in schema if is_nested(field.type)}
     paths = (path for path in selection.paths if not positions_of((path,), schema.names))
@@ -228,8 +230,8 @@ def _values_of(kind: Any) -> Values:
 
 
 def _list_of(inner: Values, array: Any) -> Any:
-    """Returns the values of a list cell, or Unreadable if it has more than `MAX_VALUES_PER_CELL`,
-    since no identifier or field has that many.
+    """Returns the values of a list cell, or Unreadable if it has more than `MAX_VALUES_PER_CELL`, because no identifier
+    or field has that many.
     """
     return list(inner(array)) if len(array) <= MAX_VALUES_PER_CELL else Unreadable()
 
@@ -262,7 +264,7 @@ class _Words:
             self._lengths = lengths_of(dictionary)
             self._longest = compute.max(self._lengths).as_py() or 0
             self._characters = compute.sum(self._lengths).as_py() or 0
-            # While this dictionary is kept, no other dictionary can get its memory addresses, which are the key.
+            # While this dictionary is kept, no other dictionary can have the same memory addresses, which form the key.
             self._key, self._dictionary, self._words = key, dictionary, None
 
     def __call__(self, array: Any) -> Sequence[Any]:
@@ -271,8 +273,8 @@ class _Words:
         if len(dictionary) > MAX_WORDS or self._characters > MAX_WORD_CHARACTERS:
             return self._values(array.dictionary_decode())
         if self._words is None:
-            # In a damaged table an index may be negative, and a sequence would then count from its
-            # end. A mapping raises KeyError instead.
+            # In a damaged table, an index may be negative, and a sequence would count it from the end. A mapping raises
+            # KeyError instead.
             self._words = {None: None, **dict(enumerate(self._values(dictionary)))}
         return list(map(self._words.__getitem__, array.indices.to_pylist()))
 
@@ -312,18 +314,18 @@ def _value(scalar: Any) -> Any:
 
 
 PARQUET_BATCH_ROWS: Final = 250
-"""The most rows of a Parquet file that are decoded at once. Text that repeats in every row is
-decoded again for each row.
+"""The maximum number of rows of a Parquet file that are decoded at once. A text that occurs in every row is decoded
+again for each row.
 """
 _FEWEST_ROWS: Final = 4
 """The number of rows decoded at once if the first rows are large."""
 _GATHERED_BYTES: Final = 4_194_304
-"""The most bytes of a Parquet file that are decoded at once, estimated from the first rows."""
+"""The maximum number of bytes of a Parquet file that are decoded at once, estimated from the first rows."""
 _LOOKED_AT_BYTES: Final = 1_048_576
-"""The most bytes of text, in all columns together, that are examined to find overlooked columns."""
+"""The maximum number of bytes of text, in all columns together, that are examined to find overlooked columns."""
 _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
-"""A part of pyarrow's message about an object that has no columns."""
+"""A part of pyarrow's error message for an object that has no columns."""
 _MIXED: Final = re.compile("Conversion failed for column (.+) with type")
 
 
@@ -384,7 +386,7 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
     batches = _batches(parquet.iter_batches(batch_size=_FEWEST_ROWS, columns=wanted, use_threads=False))
     if (first := next(batches, None)) is None:
         raise NoRows("the file has no rows, only column names")
-    # This does not use the metadata of columns: if they are damaged, pyarrow ends the process.
+    # Does not use the column metadata: if it is damaged, pyarrow ends the process.
     size = _GATHERED_BYTES * first.num_rows // max(1, first.nbytes)
     if size > _FEWEST_ROWS:
         size = min(size, PARQUET_BATCH_ROWS)
@@ -396,9 +398,7 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
 
 
 def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None:
-    """Passes the first values of a Parquet file's text columns to the selection, fewer of them if
-    they are large.
-    """
+    """Passes the first values of a Parquet file's text columns to the selection, but fewer if they are large."""
     texts = [field.name for field in schema if _is_text(field.type)][:COLUMNS_LOOKED_AT]
     with contextlib.suppress(Exception):  # a damaged column may raise any error
         size, more = 0, _FEWEST_ROWS
@@ -410,8 +410,8 @@ def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None
 
 
 def _look_at(batch: Any, selection: Selection[Any]) -> None:
-    """Passes the first values of a batch's text columns to the selection. Ignores errors, because
-    the job may not read the damaged column.
+    """Passes the first values of a batch's text columns to the selection. Ignores errors, because the job may not need
+    the damaged column.
     """
     count = len(batch.columns)
     with contextlib.suppress(Exception):  # a damaged column may raise any error
@@ -457,7 +457,7 @@ def _why_not_opened(table: Any, error: Exception) -> str:
     if hasattr(table, "to_frame") or _ONE_COLUMN in str(error):
         kind = type(table).__name__
         return (
-            f"a {kind} is a single column: make a table that names it, for example with "
+            f"a {kind} is a single column: make a table with a name for the column, for example with "
             'series.to_frame("email") or pyarrow.table({"email": column})'
         )
     try:
@@ -471,7 +471,7 @@ def _why_not_opened(table: Any, error: Exception) -> str:
 
 
 def _why(error: Exception) -> str:
-    """Returns the reason for an error without the library's own message, which may quote values of the table."""
+    """Returns the reason for an error without the library's own message, which may quote values from the table."""
     if isinstance(error, InvalidInput):  # raised while the file is downloaded
         return error.message
     mixed = _MIXED.search(" ".join(map(str, error.args)))
@@ -481,7 +481,7 @@ def _why(error: Exception) -> str:
 
 
 def _size(table: object) -> int | None:
-    """Returns a table's number of rows, or None if the table does not store it: a database relation
+    """Returns a table's number of rows, or None if the table does not store it. To count its rows, a database relation
     would have to run its query.
     """
     for holder, name in ((table, "num_rows"), (table, "height"), (getattr(table, "index", None), "size")):

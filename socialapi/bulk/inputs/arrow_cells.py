@@ -11,15 +11,15 @@ from typing import Any, Final, NamedTuple
 from socialapi.bulk.inputs.dialect import MAX_CELL_CHARACTERS
 
 MAX_VALUES_PER_CELL: Final = 10_000
-"""The most values of a list that are read from one cell."""
+"""The maximum number of values in a list that is read from one cell."""
 _VALUE_CHARACTERS: Final = 8
-"""The characters counted for a number or a time, and at least for each value in a list."""
+"""The number of characters counted for a number or a time, and the minimum counted for each value in a list."""
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """The continuation bytes of UTF-8."""
 
 
 class Size(NamedTuple):
-    """The total characters in the cells of an array, and the indexes of cells that are too long."""
+    """The total number of characters in the cells of an array, and the indexes of the cells that are too long."""
 
     characters: int
     long: Sequence[int] = ()
@@ -29,7 +29,7 @@ Measure = Callable[[Any], Size]
 
 
 def measure_of(kind: Any) -> Measure | None:
-    """Returns the function that measures arrays of a type; None if no cell can be long.
+    """Returns the function that measures arrays of a type, or None if no cell can be too long.
 
     The function counts bytes instead of characters where counting characters would require a copy.
     """
@@ -106,7 +106,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _is_flat(kind: Any) -> bool:
-    """Returns whether cells of a type never share bytes, which makes an array as large as its cells together."""
+    """Returns whether the cells of a type never share bytes, so that an array is as large as all its cells together."""
     from pyarrow import types
 
     if types.is_struct(kind):
@@ -176,7 +176,7 @@ def check_cells(array: Any) -> None:
 
 
 class _InBytes:
-    """An array with the same buffers whose strings have the type of bytes, so that pyarrow does not check for UTF-8."""
+    """The same buffers as an array of bytes instead of strings, so that pyarrow does not check for UTF-8."""
 
     def __init__(self, array: Any) -> None:
         self._array = array

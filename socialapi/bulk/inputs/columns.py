@@ -13,15 +13,15 @@ Override = Literal["operation_type", "effective_at", "expires_at"]
 OVERRIDES: Final[tuple[Override, ...]] = ("operation_type", "effective_at", "expires_at")
 
 MAX_NAMES_KEPT: Final = 1_000
-"""The most column names that are stored for the report, because every JSON object may have new ones."""
+"""The maximum number of column names stored for the report. Every JSON object may add new names."""
 MAX_NAME_LENGTH: Final = 256
-"""The longest name that is searched for numbers and words: the search takes time quadratic in the length."""
+"""The length of the longest name that is searched for numbers and words. The search takes quadratic time."""
 _LONGEST_SHOWN: Final = 60
 _MAX_DIGITS: Final = 5
 
 
 MOJIBAKE_MARK: Final = "\u00ef\u00bb\u00bf"
-"""The byte order mark of UTF-8 as it reads in Windows-1252."""
+"""The UTF-8 byte order mark, decoded as Windows-1252."""
 
 _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 
@@ -32,7 +32,7 @@ def folded_name(name: str) -> str:
 
 
 def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
-    """Returns the positions of the wanted names. Ignores case and separators only for a name without an exact match."""
+    """Returns the positions of the wanted names. Ignores case and separators only if a name has no exact match."""
     found: list[int] = []
     for each in wanted:
         exact = [position for position, name in enumerate(names) if name == each]
@@ -45,7 +45,9 @@ KEY: Final = "key"
 
 
 def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool = False) -> int | None:
-    """Returns the key column's position, or None. Raises InvalidInput if several match, or a needed one is missing."""
+    """Returns the key column's position, or None. Raises InvalidInput if several columns match, or if a required column
+    is missing.
+    """
     if key is None:
         return None
     found = positions_of((str(key),), names)
@@ -72,7 +74,7 @@ def looks_personal(name: str) -> bool:
 
 
 _is_attribute: Final = re.compile(r"[a-zA-Z_.:]*@(?:id|sku|currency|unit|lang|type|code|href|rel)").fullmatch
-"""Matches the name of a usual attribute in XML."""
+"""Matches the name of a common XML attribute."""
 
 
 def _may_hold_value(name: str) -> bool:
@@ -95,7 +97,7 @@ def is_value(text: str) -> bool:
 
 
 def may_be_value(text: str) -> bool:
-    """Returns whether a cell may be a value: it has an @ or, apart from dates, more digits than a name."""
+    """Returns whether a cell may be a value: it has an @, or more digits than a name has, not counting dates."""
     return is_value(text) or _may_hold_value(_date.sub("", text))
 
 
@@ -118,7 +120,7 @@ def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
 
 
 def noted_as(name: str) -> str:
-    """Returns a name to store for the report. Shortens a very long name, but keeps it long enough to stay hidden."""
+    """Returns a name to store for the report. A very long name is shortened, but remains too long to be shown."""
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
 
 

@@ -1,9 +1,8 @@
 """Reads CSV and TSV files.
 
-Python's parser reads many lines at once if every row is on one line. If it fails, or if a row spans
-several lines, rows are parsed one by one, and each row of several lines is checked for a misplaced
-quotation mark that makes one cell out of several rows. The module `dialect` detects the delimiter
-and the escapes of a file.
+If every row is on one line, Python's parser reads many lines at once. If that parser fails, or if a row spans several
+lines, rows are parsed one by one. Each row that spans several lines is then checked for a misplaced quotation mark,
+which can turn several rows into one cell. The `dialect` module detects the delimiter and the escapes of a file.
 """
 
 import codecs
@@ -61,16 +60,16 @@ L = TypeVar("L", bound=Layout)
 MAX_LINE_CHARACTERS: Final = 1_048_576
 MAX_ROW_CHARACTERS: Final = 2_097_152
 MAX_COLUMNS: Final = 16_384
-"""The number of columns that a spreadsheet can have."""
+"""The maximum number of columns, the same as in a spreadsheet."""
 CELLS_PER_BLOCK: Final = 250_000
 HEAD_LINES: Final = 20
-"""The number of lines, not counting comments, that are searched for the column names."""
+"""The number of lines that are searched for the column names, not counting comments."""
 HEAD_CHARACTERS: Final = 65_536
-"""The number of characters after which the search for the column names ends."""
+"""The number of characters after which the search for the column names stops."""
 FEWEST_SHORT: Final = 3
-"""A number of cells counts as usual if more than this many of the first rows have it."""
+"""A row width counts as usual if more than this many of the first rows have it."""
 FULL_ROWS_PER_SHORT: Final = 10
-"""The report warns of rows with too few cells unless more than one row in this many is short."""
+"""The report warns about short rows if at most one row in this many is short."""
 NAMES_SOUGHT: Final = (
     *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
     *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
@@ -78,7 +77,7 @@ NAMES_SOUGHT: Final = (
     *("kundennummer", "kundennr", "telefon", "handy", "artikelnummer", "artikelnr", "titel", "beschreibung", "preis"),
     *("nom", "prénom", "ville", "téléphone", "nombre", "apellidos", "correo", "teléfono"),
 )
-"""Common names of first columns, which show where a second file was appended to this one."""
+"""Common names of a first column, which show where a second file was appended."""
 
 
 def _spellings(names: Sequence[str]) -> frozenset[str]:
@@ -107,22 +106,24 @@ _OTHER_NAMES: Final = "names the columns again, but differently"
 _SEPARATELY: Final = "give files with different columns separately, not joined"
 _REPEATS_NAMES: Final = RowProblem("repeats the column names")
 _ENCODINGS: Final = ("SHIFT_JIS", "EUC-JP", "WINDOWS-1252", "WINDOWS-1250")
-"""Common encodings of tables, under names that Python and iconv know."""
+"""Common encodings of tables, under names that both Python and iconv accept."""
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
-"""Matches the line with the delimiter that Excel writes above a table."""
+"""Matches the line above a table in which Excel specifies the delimiter."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
-"""Replaces the end of a line that is too long. It is longer than the longest cell, so parsers reject the line."""
+"""The text that replaces the end of a line that is too long. It exceeds the maximum length of a cell, so parsers reject
+the line.
+"""
 
 
 def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows below the column names in blocks. Blank lines count as rows if there is any other row, but at
-    most `MAX_BLANK_ROWS` consecutive ones.
+    """Yields the rows below the column names in blocks. Blank lines count as rows if the file has any other row, but at
+    most `MAX_BLANK_ROWS` consecutive blank lines.
 
-    The delimiter comes from a `sep=` line, or else is the one of `DELIMITERS` that fits the first lines best. Bytes
-    that are not UTF-8 become lone surrogates, so that only their cell is unusable. A row may have fewer cells than
-    there are names. Rows with too many cells or misplaced quotation marks are `ambiguous` or `unreadable` in their
-    block. A row with a cell that is too long is unreadable if it is clear where the next row begins. In a
-    tab-separated file, a quotation mark that cannot quote a cell is an ordinary character.
+    The delimiter is taken from a `sep=` line. Without such a line, it is the one in `DELIMITERS` that fits the first
+    lines best. Bytes that are not UTF-8 become lone surrogates, which make only their own cell unusable. A row may have
+    fewer cells than there are names. Rows with too many cells or misplaced quotation marks are `ambiguous` or
+    `unreadable` in their block. If a cell is too long but it is clear where the next row begins, only that row is
+    unreadable. In a tab-separated file, a quotation mark that cannot quote a cell is an ordinary character.
 
     Raises NoRows if the file is blank or has only column names, and InvalidInput if the selection rejects the
     columns. If misplaced quotation marks make it unclear where a row ends, yields the rows before it and then raises
@@ -181,7 +182,9 @@ def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
 
 
 def _encoding_of(name: str, selection: Selection[Any]) -> str | None:
-    """Returns the encoding in which a column name that is not UTF-8 is known; None if several give different names."""
+    """Returns the encoding in which a column name that is not UTF-8 is a known name, or None if no encoding or several
+    encodings result in known names.
+    """
     found = dict[str, str]()
     for encoding in _ENCODINGS:
         with contextlib.suppress(UnicodeDecodeError):
@@ -192,8 +195,8 @@ def _encoding_of(name: str, selection: Selection[Any]) -> str | None:
 
 
 def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[Any]) -> None:
-    """Adds a remark that the column names are below other lines. Raises InvalidInput if these lines
-    may be rows and the caller does not allow guessing.
+    """Adds a remark that lines above the column names are skipped. Raises InvalidInput if these lines may be rows and
+    the caller does not allow guessing.
     """
     if not selection.form.guesses and not all(text.startswith("#") or text.isspace() for text in above):
         raise InvalidInput(
@@ -214,8 +217,8 @@ def _refuse_rows_of_other_columns(
     line: int,
     selection: Selection[Any],
 ) -> None:
-    """Raises InvalidInput if the first rows show that the names do not belong to their columns.
-    `positions` are the columns that are read.
+    """Raises InvalidInput if the first rows show that the names do not belong to their columns. `positions` are the
+    positions of the columns that are read.
     """
     below, width = rows, len(names)
     rows = [each for each in below if not is_blank_row(each)]
@@ -225,7 +228,7 @@ def _refuse_rows_of_other_columns(
         advice = "add the missing names"
         if any(map(selection.role_of, rows[0])) and not any(map(may_be_value, rows[0])):
             advice = f"if line {first} names the columns, give header_line={first}"
-        raise InvalidInput(f"line {line}: there {there_are}, and each row below has more cells: {advice}")
+        raise InvalidInput(f"line {line}: there {there_are}, but each row below has more cells: {advice}")
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
         raise InvalidInput(
             f"line {line} looks like data: in a column that is read, each row repeats the name. For a file without names, "
@@ -236,7 +239,7 @@ def _refuse_rows_of_other_columns(
             if other == delimiter:
                 raise InvalidInput(
                     f"line {line}: the rows below have one cell each, because entire lines are in quotation marks: quote "
-                    "single cells or nothing"
+                    "individual cells or nothing"
                 )
             raise InvalidInput(
                 f"line {line}: the names are separated by {delimiter!r}, and the rows below by {other!r}: use one of them"
@@ -245,7 +248,7 @@ def _refuse_rows_of_other_columns(
 
 @attrs.define(eq=False)
 class _Rows:
-    """Parsed rows, the line number on which each begins, and the problems of single rows by their index."""
+    """Parsed rows, the number of the line on which each begins, and the problems of individual rows by row index."""
 
     records: list[list[str]] = attrs.field(factory=list)
     lines: list[int] = attrs.field(factory=list)
@@ -258,8 +261,8 @@ def _blocks(
 ) -> Iterator[Block[L]]:
     """Yields the rows in blocks. Blank rows at the beginning are yielded only if other rows follow.
 
-    If a line repeats column names like the first line of another file, yields the rows before it
-    and then raises InvalidInput. Raises NoRows if all rows are blank.
+    If a line names other columns, as the first line of an appended file does, yields the rows before it and then raises
+    InvalidInput. Raises NoRows if all rows are blank.
     """
     number, is_blank, first_line = 0, True, table.line
     for rows in table.blocks(shape):
@@ -287,13 +290,13 @@ def _blocks(
     note_skipped_blanks(table.skipped, selection)
     if shape.widths == {shape.width} and 0 < columns.short <= max(1, number // FULL_ROWS_PER_SHORT):
         rows_have = "1 row has" if columns.short == 1 else f"{columns.short:,} rows have"
-        reason = f"{rows_have} fewer cells than there are names: if a cell is missing, the cells after it are in wrong columns"
+        reason = f"{rows_have} fewer cells than there are names: if a cell is missing, the cells after it are in the wrong columns"
         selection.remarks.append(RowIssue(0, "", reason))
 
 
 @attrs.frozen(eq=False)
 class _RowShape:
-    """The usual shape of a row, which reveals a quotation mark that encloses other rows.
+    """The usual widths of rows, by which a quotation mark that encloses other rows is detected.
 
     `width` is the number of names, and `widths` are the usual numbers of cells in a row.
     """
@@ -305,15 +308,13 @@ class _RowShape:
 
     @classmethod
     def of(cls, dialect: Dialect, layout: Layout, width: int, rows: Sequence[Sequence[str]]) -> "_RowShape":
-        """Returns the shape of the first rows. A smaller number of cells counts as usual if many of
-        these rows have it.
-        """
+        """Returns the usual widths of the first rows. A width counts as usual if many of these rows have it."""
         fewest, counts = max(FEWEST_SHORT, len(rows) // 4), Counter(map(len, rows))
         usual = [each for each, count in counts.items() if count > fewest and each > 1]
         return cls(dialect, layout, width, {width, *usual})
 
     def problem_of(self, record: Sequence[str], raw: Sequence[str]) -> str | None:
-        """Returns why a row that spans several lines is not a row or contains other rows; None if it is valid."""
+        """Returns why a row that spans several lines is not a row or contains other rows, or None if it is valid."""
         has_surplus = not is_blank_row(record[self.width :])
         if len(record) not in self.widths and (has_surplus or self.layout.is_row(self._padded(record)) is False):
             return _OTHER_WIDTH
@@ -321,7 +322,7 @@ class _RowShape:
         if self._is_row(lines[0]) is True and self._is_row(record) is not True:
             return _HOLDS_ROWS
         tall = [(size, cell) for cell in record if (size := line_ends_in(cell))]
-        if self.dialect.escapes_line_ends:  # an escaped line end does not begin a new line here
+        if self.dialect.escapes_line_ends:  # here, an escaped line end does not start a new line
             tall = [(len(lines) - 1, tall[0][1])] if len(tall) == 1 < len(lines) else []
         first = 0
         for size, cell in tall:
@@ -341,7 +342,8 @@ class _RowShape:
         are_wide = all(not is_blank_row(cells[self.width :]) for cells in (first, last))
         is_edge = self._is_row if are_wide and self.width == 2 else self._is_end
         edges, inner = [is_edge(first), is_edge(last)], [self._is_row(cells) for cells in middle]
-        # A line with a usable identifier in the right column is a row. The first one may begin the real row instead.
+        # A line with a usable identifier in the right column is a row. The first line may instead be the start of the
+        # real row.
         if True in inner or edges == [True, True]:
             return True
         # Without such identifiers, most lines must have the usual number of cells.
@@ -354,15 +356,15 @@ class _RowShape:
             return True
         if is_tab and are_rows(lines, self.width):
             return True
-        # Two lines are usually the halves of one row, in particular if their lengths differ.
+        # Two lines are usually the halves of one row, especially if their lengths differ.
         is_split = self.width > 1 and are_short[0] != are_short[1]
         if is_pair and (are_wide or is_prose or is_split):
             return False
-        # Few or short lines count only if every one of them could be a row.
+        # Few or short lines count as rows only if every line could be a row.
         return (is_pair or not is_tab) and False not in (*inner, *edges)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns True if a line with these cells is a row by itself, False if it is not, None if that is unclear."""
+        """Returns True if a line with these cells is a row by itself, False if not, and None if that is unclear."""
         if not is_blank_row(cells[self.width :]):
             return False
         found = self.layout.is_row(self._padded(cells))
@@ -384,7 +386,7 @@ class _RowShape:
 
 
 class _Table:
-    """The rows of a file, beginning on line number `line`. `first_lines` are the lines already read."""
+    """The rows of a file, starting at line number `line`. `first_lines` are lines that were already read."""
 
     def __init__(self, first_lines: list[str], source: "_Lines", dialect: Dialect, line: int) -> None:
         self._waiting = dialect.prepare(first_lines)
@@ -425,7 +427,7 @@ class _Table:
                     self._blank_rows = 0
                     skipped = 0 if self._waiting else self._source.skip_blank_lines(self._dialect.delimiter)
                     self.skipped, self.line = self.skipped + skipped, self.line + skipped
-                # Takes few enough lines that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
+                # Limits the number of lines so that at most `MAX_BLANK_ROWS` consecutive lines are blank.
                 lines = self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))
                 if is_end := not lines:
                     break
@@ -444,7 +446,7 @@ class _Table:
             raise error
 
     def _parse_together(self, lines: list[str], rows: _Rows) -> bool:
-        """Parses the lines in one call if every row is on one line. Returns whether it could."""
+        """Parses the lines in one call if every row is on one line. Returns whether that was possible."""
         try:
             records = list(self._parser(lines))
         except csv.Error:
@@ -457,7 +459,7 @@ class _Table:
         return True
 
     def _parse_singly(self, lines: list[str], rows: _Rows, shape: _RowShape, most: int) -> None:
-        """Parses these lines row by row, and checks rows that span several lines for misplaced quotation marks."""
+        """Parses lines row by row, and checks rows that span several lines for misplaced quotation marks."""
         start = tried = 0
         while start < len(lines) and (room := most - len(rows.records)) > 0:
             if start >= tried:  # lines with an even number of quotation marks are probably complete rows
@@ -482,7 +484,7 @@ class _Table:
         """Returns the cells of the row that begins at index `start`, and its number of lines. The
         cells are None if the row cannot be parsed.
 
-        Appends further lines of the file to `lines` if the row continues after the last of them.
+        If the row continues after the last of `lines`, appends further lines of the file to them.
         """
 
         def following() -> Iterator[str]:
@@ -501,7 +503,7 @@ class _Table:
     def _misquoted_row(
         self, raw: Sequence[str], problem: str | None, rows: _Rows | None = None, shape: _RowShape | None = None
     ) -> tuple[list[str], int]:
-        """Returns the cells of a badly quoted row and its number of lines, and adds its problem to
+        """Returns the cells of a row with misplaced quotation marks and its number of lines, and adds the problem to
         `rows`.
 
         In tab-separated text, a misplaced quotation mark is an ordinary character, and the row ends
@@ -556,8 +558,8 @@ class _Table:
 class _Columns(Generic[L]):
     """The columns of a table. `names` is None for a table without names.
 
-    Most rows have at most `usual_width` cells. `role_of` returns the field that the job reads from a column with this
-    name, or an empty text.
+    Most rows have at most `usual_width` cells. `role_of` returns the field that the job reads from a column with a
+    given name, or an empty string.
     """
 
     def __init__(
@@ -573,14 +575,15 @@ class _Columns(Generic[L]):
         self._usual_width = max(width, usual_width)
         self._role_of = role_of
         self.short = 0
-        """The number of returned rows that have at least two cells, but fewer than there are columns."""
+        """The number of returned rows that have two or more cells but fewer cells than columns."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
         self._names = _FOLDED_SOUGHT.union(filter(None, map(folded_name, names or ())))
         self._spellings = _SPELLINGS_SOUGHT | _spellings(names or ())
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
-        """Returns a block with the selected columns. A row with more cells than names is `ambiguous`, unless the extra
-        cells are blank, and most rows have as many or its last identifier shows that no cell has moved.
+        """Returns a block with the selected columns. A row with more cells than names is `ambiguous` if the extra cells
+        are not blank. If they are blank but most rows are shorter, it is `ambiguous` unless its last identifier shows
+        that no cell has moved.
         """
         records, unreadable, width = rows.records, rows.unreadable, self.width
         if not set(map(len, records)) <= {width}:
@@ -604,7 +607,7 @@ class _Columns(Generic[L]):
         )
 
     def end_of(self, block: Block[L], rows: _Rows) -> int | None:
-        """Returns the index of the row at which an appended file with other columns begins, or None. Marks rows that
+        """Returns the index of the row at which an appended file with other columns starts, or None. Marks rows that
         repeat the names of this file as unreadable.
         """
         if not self._folded:
@@ -625,9 +628,9 @@ class _Columns(Generic[L]):
         return None
 
     def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
-        """Returns whether a row names columns: no cell is a value, a column that is read is filled, and at least two
-        known names are not in the same column of the row above. `read` are the normalized cells of the columns that
-        are read.
+        """Returns whether a row names columns. This is the case if no cell is a value, if a column that is read is
+        filled, and if at least two known names differ from the cells above them. `read` are the normalized cells of the
+        columns that are read.
         """
         if not any(read) or any(map(is_value, cells)):
             return False
@@ -643,7 +646,7 @@ class _Columns(Generic[L]):
 
 
 class _Lines:
-    """The lines of a file. A line that is too long is cut off and gets a last cell that parsers reject."""
+    """The lines of a file. A line that is too long is cut off, and a cell that parsers reject is added at its end."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
@@ -655,7 +658,7 @@ class _Lines:
         self.taken = 0
         """The approximate number of characters that were returned."""
         self.number = 0
-        """The number of the line that `first` or `line_of_names` returned last."""
+        """The number of the last line that `first` or `line_of_names` returned."""
 
     def take(self, wanted: int) -> list[str]:
         """Returns the next `wanted` lines, or fewer at the end of the file or after about `BYTES_PER_BLOCK`."""
@@ -672,7 +675,7 @@ class _Lines:
         return bool(self._part)
 
     def skip_blank_lines(self, delimiter: str = "") -> int:
-        """Skips lines that have only blanks and delimiters, and returns their number."""
+        """Skips lines that contain only blanks and delimiters, and returns their number."""
         find = re.compile(rf"(?:[\s{re.escape(delimiter)}]*[\r\n])?").match
         skipped, is_more = 0, True
         while is_more:
@@ -691,8 +694,8 @@ class _Lines:
         return lines[0]
 
     def line_of_names(self, text: str, wanted: int) -> str:
-        """Returns the line with the number `wanted`; `text` is the line that was read last. Raises
-        InvalidInput if that line is blank or missing.
+        """Returns line number `wanted`. `text` is the line that was read last. Raises InvalidInput if that line is
+        blank or missing.
         """
         lines = [text]
         while lines and self.number < wanted:
@@ -703,7 +706,7 @@ class _Lines:
         return lines[0]
 
     def head(self, text: str) -> list[str]:
-        """Returns the line `text` and the lines after it, up to `HEAD_LINES` lines that are not comments."""
+        """Returns the line `text` and the lines after it, until there are `HEAD_LINES` lines that are not comments."""
         lines, found, characters = [text], 0, HEAD_CHARACTERS
         while (characters := characters - len(lines[-1])) > 0:
             found += not lines[-1].startswith("#")
@@ -713,7 +716,7 @@ class _Lines:
         return lines
 
     def _read_parts(self) -> Iterator[str]:
-        """Yields the text in parts that end with a complete line.
+        """Yields the text in parts, each of which ends with a complete line.
 
         A pipe is read without waiting for a full buffer.
         """
@@ -738,8 +741,8 @@ class _Lines:
             yield last
 
     def _skip_line(self) -> tuple[int, str]:
-        """Skips the rest of a line. Returns its number of quotation marks, and the text of the next
-        line that was read with it.
+        """Skips the rest of a line. Returns its number of quotation marks, and the text after the line that was read
+        along with it.
         """
         quotes = 0
         while data := self._file.read1(READ_BYTES):

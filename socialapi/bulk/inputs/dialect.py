@@ -18,19 +18,19 @@ MAX_CELL_CHARACTERS: Final = 131_072
 """The longest cell that Python's parser accepts."""
 READ_BYTES: Final = 65_536
 NAMES_COMPARED: Final = 500
-"""The most cells of a line that are compared with the known column names."""
+"""The maximum number of cells of a line that are compared with the known column names."""
 SAMPLE_BYTES: Final = 1_048_576
-"""The size of the sample that decides whether backslashes are escapes."""
+"""The size of the sample that shows whether backslashes are escapes."""
 LINES_READ_AGAIN: Final = 50_000
-"""The most lines of the sample that are parsed a second time after a row with the wrong number of cells."""
+"""The maximum number of sample lines that are parsed again after a row with the wrong number of cells."""
 FEW_MARKS: Final = 2
-"""If a file has more quotation marks without a backslash than this, its cells count as quoted."""
+"""The number of quotation marks without a backslash above which the cells of a file count as quoted."""
 
 
 _OPTIONS: Final[Sequence[Escapes]] = ("quotes", "unquoted", "everything")
 _find_escape: Final = re.compile(rb"\\[\"\r\n,;\t|]").search
 _find_doubled: Final = re.compile(r'(?<=[^\\",;\t|\r\n])""|(?<![^,;\t|\r\n])"""').findall
-"""Finds doubled quotation marks, within a cell or at its beginning, that are not escaped by a backslash."""
+"""Finds doubled quotation marks within a cell or at its start, unless a backslash escapes them."""
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_QUOTE: Final = re.compile(r'\\([\\"])')
 _ends_escaped: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\r\Z").search
@@ -42,7 +42,7 @@ class Parser(Protocol):
 
     @property
     def dialect(self) -> Any:
-        """The dialect, which can be passed to another parser without a second check."""
+        """The dialect. Another parser accepts it without checking it again."""
 
     @property
     def line_num(self) -> int:
@@ -54,7 +54,7 @@ class Parser(Protocol):
 
 @attrs.define
 class ScannedRow:
-    """The cells of a row that the parser rejects, and the 1-based numbers of the columns that cause the error."""
+    """The cells of a row that the parser rejects, and the numbers, from 1, of the columns that cause the error."""
 
     cells: list[str] = attrs.field(factory=list)
     misquoted: list[int] = attrs.field(factory=list)
@@ -66,7 +66,7 @@ class ScannedRow:
 
 @attrs.frozen
 class Dialect:
-    """The format of a table. `line_end` is the line end of all lines, or an empty string if it is unknown."""
+    """The format of a table. `line_end` is the line ending of all lines, or an empty string if it is unknown."""
 
     delimiter: str
     escapes: Escapes = "nothing"
@@ -120,7 +120,9 @@ class Dialect:
             return rows
 
     def parse_row(self, lines: Iterable[str]) -> tuple[list[str] | None, int]:
-        """Returns the cells of the row that begins on the first line (None if unparsable), and its number of lines."""
+        """Returns the cells of the row that begins on the first line, and its number of lines. The cells are None if
+        the row cannot be parsed.
+        """
         parser = self.parser(lines)
         try:
             return next(parser), parser.line_num
@@ -128,7 +130,9 @@ class Dialect:
             return None, parser.line_num
 
     def cells_of(self, line: str) -> list[str]:
-        """Returns the cells of a line parsed alone. A quotation mark that closes no cell is an ordinary character."""
+        """Returns the cells of a line that is parsed on its own. A quotation mark that closes no cell is an ordinary
+        character.
+        """
         found = _cell_pattern(self).finditer(line.rstrip("\r\n") + self.delimiter)
         cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
         return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.escapes_line_ends else cells
@@ -140,7 +144,7 @@ class Dialect:
         return [line for line in _CONTINUED_LINE.findall("".join(lines)) if line]
 
     def scan(self, text: str) -> ScannedRow:
-        """Returns the cells of a row that the parser rejects. Text after a closing quotation mark joins its cell."""
+        """Returns the cells of a row that the parser rejects. Text after a closing quotation mark stays in the cell."""
         row, cell, state = ScannedRow(), list[str](), "start"
         letters = iter(text.rstrip("\r\n"))
         for letter in letters:
@@ -222,14 +226,18 @@ class Head:
     rows: Sequence[Sequence[str]]
 
     def score(self) -> tuple[bool, int, float, int]:
-        """Returns how well the dialect fits: first by known names, then by rows of equal length, then by columns."""
+        """Returns a sort key for how well the dialect fits: by known names, then by rows of equal length, then by
+        columns.
+        """
         width, rows = len(self.rows[0]), list(filter(None, self.rows[1:]))
         even = list(map(len, rows)).count(width) / len(rows) if rows and width > 1 else 0.0
         return (self.known > 0 and self.index == 0, self.known, even, width)
 
 
 def read_head(lines: Sequence[str], separator: str | None, selection: Selection[Any]) -> Head:
-    """Returns the first lines of a file, parsed with the delimiter that fits best. The names may be on a lower line."""
+    """Returns the first lines of a file, parsed with the delimiter that fits best. The column names may be below the
+    first line.
+    """
     text = "".join(lines)[:MAX_CELL_CHARACTERS]  # the parser rejects longer cells
     shown = list(StringIO(text, newline=""))
     absent = [*filterfalse(text.__contains__, DELIMITERS)]  # splitting by any of these gives one cell per line
@@ -253,14 +261,16 @@ def read_head(lines: Sequence[str], separator: str | None, selection: Selection[
 
 
 def _is_title(rows: Sequence[Sequence[str]], selection: Selection[Any]) -> bool:
-    """Returns whether the first row has one cell, and the next one with any has several, as names and none a value."""
+    """Returns whether the first row that is not blank is a title: it has one cell, and the next such row has several
+    cells, some of them known names and none of them a value.
+    """
     filled = [found for row in rows if (found := [cell for cell in row if cell.strip()])][:2]
     is_below = len(filled) > 1 and len(filled[0]) == 1 < len(filled[1])
     return is_below and not any(map(may_be_value, filled[1])) and _known(filled[1], selection) > 0
 
 
 def _with_names_below(head: Head, lines: list[str], selection: Selection[Any]) -> Head:
-    """Returns a head that begins at the line with the column names, or the same head if no lower line has them."""
+    """Returns a head that starts at the line with the column names, or the same head if no lower line has names."""
     cells = list(map(head.dialect.cells_of, lines))
     if not (index := _line_of_names(cells, selection)):
         return head
@@ -269,8 +279,7 @@ def _with_names_below(head: Head, lines: list[str], selection: Selection[Any]) -
 
 
 def _line_of_names(lines: Sequence[Sequence[str]], selection: Selection[Any]) -> int:
-    """Returns the index of the line below a title or comments that names the columns, or 0 if there
-    is none.
+    """Returns the index of the line that names the columns below a title or comments, or 0 if no lower line does.
 
     A comment line counts only if no other line has the names.
     """
@@ -293,8 +302,7 @@ def _known(cells: Sequence[str], selection: Selection[Any]) -> int:
 
 
 def sample_with_escapes(file: BufferedReader) -> bytes:
-    """Returns the beginning of the file if it may contain a backslash as an escape, or no bytes
-    otherwise.
+    """Returns the beginning of the file if it may use backslashes as escapes, or else no bytes.
 
     For a pipe or another file that cannot be read twice, uses only the bytes that have arrived.
     """
@@ -343,8 +351,8 @@ def _fit(dialect: Dialect, lines: list[str], *, is_cut: bool) -> tuple[int, int]
     """Returns the number of rows with as many cells as there are names, and the negated number of
     other rows.
 
-    After a row with the wrong number of cells, parsing continues on its second line, so that a
-    misplaced quotation mark affects one row only.
+    After a row with the wrong number of cells, parsing continues on the row's second line, so that a misplaced
+    quotation mark affects only one row.
     """
     prepared = dialect.prepare(lines)
     lines_left, start, width, even, uneven = LINES_READ_AGAIN, 0, 0, 0, 0

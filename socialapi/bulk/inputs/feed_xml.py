@@ -5,11 +5,11 @@ covers RSS 2.0 (`rss`, `channel`, `item`), RSS 1.0 (`rdf:RDF`, `item`), Atom (`f
 plain lists (`products`, `product`). Each item becomes a mapping of names to strings:
 
 - Names in Google's namespace lose their prefix. The prefix `g` counts as Google's even if the feed
-  does not declare it, since many exporters forget to. An element in this namespace replaces a plain
+  does not declare it, because many exporters forget that. An element in this namespace replaces a plain
   one with the same name (`g:title` replaces `title`). Other prefixes are kept (`dc:date`).
 - An element that occurs more than once becomes a list. Blank elements are skipped.
 - A nested element has a path as its name, such as `shipping.country`, and is not read as a field, unless
-  it is a part of a price. Inside `title`, `description`, `summary` and `content`, elements are
+  it is part of a price. Inside `title`, `description`, `summary` and `content`, elements are
   markup, and only their text is kept.
 - The name of an attribute follows the name of its element: `price@currency`, or `@id` for an
   attribute of the item. The text of an Atom `link` is its URL.
@@ -42,11 +42,11 @@ Item = dict[str, str | list[str]]
 
 MAX_ITEM_BYTES: Final = 1_048_576
 MAX_TAG_BYTES: Final = 1_048_576
-"""The longest tag, comment or processing instruction. The parser keeps it in memory."""
+"""The maximum length of a tag, comment or processing instruction, which the parser keeps in memory."""
 MAX_DEPTH: Final = 100
 MAX_NAME_LENGTH: Final = 256
 MAX_NAMES_LENGTH: Final = 262_144
-"""The greatest total length of the different names in a feed. The parser keeps them in memory."""
+"""The maximum total length of all distinct names in a feed, which the parser keeps in memory."""
 READ_BYTES: Final = 65_536
 
 _ITEM_NAMES: Final = frozenset({"item", "entry", "product"})
@@ -54,7 +54,7 @@ _ITEM_LEVELS: Final = frozenset({2, 3})
 _STANDARD_ROOTS: Final = frozenset({"rss", "rdf", "feed", "channel"})
 _LIST_ROOTS: Final = frozenset({"products", "items", "entries", "catalog", "shop"})
 """The root elements of plain product lists. A list without items counts as an empty feed only if it has no other
-elements: those would be items in an unknown format.
+elements, because these may be items in an unknown format.
 """
 _MARKED_UP: Final = frozenset({"title", "description", "summary", "content"})
 
@@ -88,10 +88,10 @@ _LONG_TAG: Final = f"a tag or a comment is longer than {MAX_TAG_BYTES:,} bytes"
 _LONG_NAME: Final = f"the name of an element is longer than {MAX_NAME_LENGTH} characters"
 _MANY_NAMES: Final = "there are too many different names of elements and attributes"
 _ENCODING: Final = "the encoding of the file is not supported: save it as UTF-8"
-_NOT_IN_ENCODING: Final = "is not text in the encoding that the file declares (UTF-8 if it declares none)"
+_NOT_IN_ENCODING: Final = "is not valid text in the encoding that the file declares (UTF-8 if it declares none)"
 _INVALID: Final = "is not well-formed XML; in text, write &amp; for & and &lt; for <"
 _JUNK: Final = "there is text after the end of the feed"
-_NOT_FIRST: Final = "is not well-formed XML: there is text before the feed, such as an error message of the shop"
+_NOT_FIRST: Final = "is not well-formed XML: there is text before the feed, such as an error message from the shop"
 _CUT_OFF: Final = "the file ends here, before the end of the feed: writing or copying it was interrupted"
 
 _REASONS: Final[Mapping[str, str]] = {
@@ -104,7 +104,7 @@ _REASONS: Final[Mapping[str, str]] = {
     errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: _JUNK,
     errors.XML_ERROR_SYNTAX: _NOT_FIRST,
     errors.XML_ERROR_MISPLACED_XML_PI: _NOT_FIRST,
-    errors.XML_ERROR_BAD_CHAR_REF: "a reference such as &#55357; is half of a character: write the character itself",
+    errors.XML_ERROR_BAD_CHAR_REF: "a reference such as &#55357; is only half of a character: write the character itself",
     errors.XML_ERROR_UNDEFINED_ENTITY: "an entity is not defined in XML, such as &nbsp;: write the character itself",
     errors.XML_ERROR_INCORRECT_ENCODING: "the file is not in the encoding that it declares",
     errors.XML_ERROR_UNKNOWN_ENCODING: _ENCODING,
@@ -112,14 +112,13 @@ _REASONS: Final[Mapping[str, str]] = {
 
 
 def looks_like_xml(head: bytes) -> bool:
-    """Returns whether a file with this beginning is XML, and not a table or JSON."""
+    """Returns whether a file with this beginning is XML rather than a table or JSON."""
     return _starts_as_xml(head) is not None
 
 
 def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> Iterator[tuple[Item, int] | tuple[()]]:
-    """Yields the items of a product feed, each with the line on which it begins, and `CUT` where a
-    block must end. Removes control characters that XML does not allow, and adds a remark about
-    them.
+    """Yields the items of a product feed, each with the line on which it begins, and `CUT` where a block must end.
+    Control characters that XML does not allow are removed and reported in a remark.
 
     Raises NoRows if the feed has no items. If the file is not a feed or cannot be read to its end,
     yields the items before the error and then raises InvalidInput with the line and column.
@@ -161,7 +160,7 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue
         held = b"" if begun is None else begun[0]
         text = text.removesuffix(held)
         line_ends = text.count(b"\n")
-        # These two checks are faster than the search, which most feeds then do not need.
+        # These two checks are faster than the search, and most feeds then need no search.
         may_have = len(text.translate(None, _CONTROLS)) < len(text) or b"&#" in text
         if may_have and (found := _forbidden.search(text)) is not None:
             if not remarks:
@@ -179,11 +178,11 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue
 
 
 def _beginning(file: BufferedReader) -> tuple[bytes, int]:
-    """Returns the first bytes of the file and the number of lines skipped before them. Skips a
-    UTF-8 byte order mark and blanks, which XML does not allow there.
+    """Returns the first bytes of the file and the number of lines skipped before them. Skips a UTF-8 byte order mark,
+    and blanks, which XML does not allow there.
 
-    Reads enough bytes to detect the encoding, even from a pipe that returns few per read. Raises
-    NoRows if the file is empty.
+    Reads enough bytes to detect the encoding, even from a pipe that returns few bytes per read. Raises NoRows if the
+    file is empty.
     """
     head, lines = b"", 0
     while len(head) < _DECLARATION_BYTES and (more := file.read1(READ_BYTES)):
@@ -196,7 +195,7 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
 
 
 class _Feed:
-    """A parser for one feed, and its items. It resolves namespaces, because expat would reject undeclared prefixes."""
+    """The parser of one feed. It resolves namespaces itself, because expat would reject undeclared prefixes."""
 
     def __init__(self, lines_before: int, encoding: str | None) -> None:
         self._parser = parser = expat.ParserCreate(encoding)
@@ -224,7 +223,7 @@ class _Feed:
         self._listen_for_items()
 
     def parse(self, chunk: bytes) -> None:
-        """Parses the next bytes; no bytes mark the end of the file. Raises InvalidInput if the feed cannot be read."""
+        """Parses the next bytes (empty at the end of the file). Raises InvalidInput if the feed cannot be read."""
         self._begins = (self._begins + chunk[:2])[:2]
         self._recent = self._recent[-READ_BYTES:] + chunk  # an error may be reported at the beginning of a long tag
         self._bytes += len(chunk)
@@ -236,7 +235,7 @@ class _Feed:
             if reason == _JUNK and not self._line and self._root not in _STANDARD_ROOTS | _LIST_ROOTS:
                 reason = _NOT_FIRST  # `<br />`, for example, was taken for a feed
             is_here = reason == _INVALID and 0 <= index < len(self._recent)
-            # In UTF-16 any byte may be half of a character.
+            # In UTF-16, any byte may be half of a character.
             is_utf16 = 0 in self._begins or self._begins in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
             if is_here and not is_utf16 and self._recent[index] >= 0x80:
                 reason = _NOT_IN_ENCODING
@@ -352,7 +351,7 @@ class _Feed:
                 _add(self._plain, f"{key}@{self._names[name][1]}", value.strip())
 
     def _declare(self, attributes: list[str]) -> None:
-        """Stores the prefixes that are declared for Google's namespace. They apply to the rest of the feed."""
+        """Records the prefixes that are declared for Google's namespace. They apply to the rest of the feed."""
         for name, value in zip(attributes[::2], attributes[1::2], strict=True):
             if name.startswith("xmlns:") and _is_google(value) and name[6:] not in self._google_prefixes:
                 self._google_prefixes.add(name[6:])
@@ -392,7 +391,7 @@ class _Feed:
 
 
 class _Names(dict[str, tuple[Item, str]]):
-    """A cache of the mapping and key for each element name, filled by `_Feed.target`."""
+    """A cache of the mapping and the key for each element name. `_Feed.target` computes missing entries."""
 
     def __init__(self, feed: _Feed) -> None:
         super().__init__()

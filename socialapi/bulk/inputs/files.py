@@ -49,25 +49,25 @@ if TYPE_CHECKING:
 
 
 BUFFER_BYTES: Final = 131_072
-"""The most bytes of a file that are read or unpacked at once. An archive of zeros takes no more memory than other archives."""
+"""The maximum number of bytes that are read or unpacked at once, even from an archive of zeros."""
 
 _CUT_OFF: Final = "the archive is incomplete: writing or copying it was interrupted"
 _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
 
 
 MAX_OVERHEAD_BYTES: Final = 1_000_000
-"""The bytes that an archive may have in addition to `BYTES_PER_CONTENT` for each byte of content: a Zstandard block has
-up to 128 KiB. More padding, long names or empty members would be slow to read.
+"""The number of bytes that an archive may have in addition to `BYTES_PER_CONTENT` for each byte of content, because a
+Zstandard block has up to 128 KiB. More padding, long names or empty members would be slow to read.
 """
 BYTES_PER_CONTENT: Final = 32
-"""The most bytes of an archive for each byte of content. A gzip member with one byte of content has 21 bytes."""
+"""The maximum number of archive bytes for each byte of content. A gzip member with one byte of content has 21 bytes."""
 _NO_CONTENT: Final = "the archive has almost no content: nearly all of it is padding, names or empty parts"
 MAX_SMALL_MEMBERS: Final = 50_000
-"""The most members of an archive, beyond one for each 32 bytes of content, or 512 for Zstandard: a member of gzip takes 1 µs,
-and one of Zstandard 11.
+"""The maximum number of small members in an archive. Every 32 bytes of content, or 512 with Zstandard, allow one more
+member. A gzip member takes 1 µs, and a Zstandard member 11 µs.
 """
 BYTES_PER_GZIP_MEMBER: Final = 32
-"""Fewer than a line that a program appends as a member of its own."""
+"""The bytes of content that allow one more gzip member. A line that is appended as a separate member is longer."""
 BYTES_PER_ZSTD_MEMBER: Final = 512
 _TINY_MEMBERS: Final = "the archive has too many tiny parts: pack it again as one, for example with zcat <file> | gzip, or zstdcat <file> | zstd"
 
@@ -90,8 +90,8 @@ class _Packed:
         return data
 
     def had_content(self, size: int, members: int) -> None:
-        """Records that the bytes read so far had `size` more bytes of content, and began `members` more members.
-        Raises InvalidInput if there are too many tiny ones.
+        """Records that the bytes read so far contained `size` more bytes of content and the start of `members` more
+        members. Raises InvalidInput if there are too many tiny members.
         """
         self._room = min(MAX_OVERHEAD_BYTES, self._room + size * BYTES_PER_CONTENT)
         self._room_for_members = min(self._most, self._room_for_members + size - members * self._bytes_per_member)
@@ -100,7 +100,7 @@ class _Packed:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of an archive. If it is damaged, returns the content before the damage and then raises InvalidInput."""
+    """The content of an archive. If the archive is damaged, reading raises InvalidInput after the intact content."""
 
     def __init__(
         self, stored: BufferedReader, new_member: Callable[[], Any], error: type[Exception], bytes_per_member: int
@@ -122,13 +122,15 @@ class _Unpacked(io.RawIOBase):
 
 
 _PACKED_BYTES_AT_ONCE: Final = 4_096
-"""Small, because all bytes after the end of each member are copied, and members may be small."""
+"""The size of the pieces to unpack. It is small because the bytes after each member are copied, and members may be
+small.
+"""
 _not_padding: Final = re.compile(b"[^\\0]").search
 
 
 class _Members:
-    """The content of an archive with one or more members, each unpacked by a new object. The classes of the libraries
-    read gzip's names and padding byte by byte, and take five times as long for small members.
+    """The content of an archive with one or more members. A new decompressor unpacks each member. The libraries' own
+    file classes read names and padding byte by byte, and take five times as long for small members.
     """
 
     def __init__(self, packed: _Packed, new_member: Callable[[], Any]) -> None:
@@ -142,7 +144,7 @@ class _Members:
         """Reads at least one byte of content, or none at the end. Raises EOFError if the last member is incomplete."""
         member, data, at = self._member, self._data, self._at
         size = begun = 0
-        # A decompressor of Zstandard keeps what it was given, and may have more content without further bytes.
+        # A Zstandard decompressor buffers its input, and may return more content without further bytes.
         needs_input = getattr(member, "needs_input", True)
         while size < len(view):
             if at == len(data) and needs_input:
@@ -164,7 +166,7 @@ class _Members:
             content = member.decompress(some, len(view) - size)
             at += len(some)
             if member.eof:
-                # What follows is in `unused_data`, and sometimes also in `unconsumed_tail`.
+                # The bytes after the member are in `unused_data`, and sometimes also in `unconsumed_tail`.
                 at -= len(member.unused_data)
                 member, needs_input = None, True
             else:
@@ -199,7 +201,7 @@ _KINDS: Final[Mapping[bytes, Callable[[BufferedReader], _Unpacked]]] = {
     b"\x28\xb5\x2f\xfd": _zstd,
 }
 EXTENSIONS: Final = (".gz", ".zst", ".zstd")
-"""The extensions of archives, which follow the extension of the packed file."""
+"""The extensions of archives. They come after the extension of the packed file."""
 
 
 def unpacked(stored: BufferedReader) -> BufferedReader:
@@ -216,7 +218,7 @@ Input = str | os.PathLike[str] | BinaryFile
 
 
 def why_not_binary(file: object) -> str | None:
-    """Returns why an object with a `read` method returns no bytes, or None if it returns bytes."""
+    """Returns why the `read` method of an object does not return bytes, or None if it does."""
     kind = type(file).__name__
     if isinstance(file, io.TextIOBase):
         return f"{kind} is open for text: give the path of the file, or open it in binary mode, as in open(path, 'rb')"
@@ -257,7 +259,7 @@ class _Given(io.RawIOBase):
 
 
 class _FromUtf16(io.RawIOBase):
-    """UTF-16 text, which spreadsheets save, converted to UTF-8. An invalid character becomes a byte that is not UTF-8."""
+    """UTF-16 text from a spreadsheet, converted to UTF-8. An invalid character becomes a byte that is not UTF-8."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
@@ -280,13 +282,13 @@ class _FromUtf16(io.RawIOBase):
 
 @attrs.frozen(eq=False)
 class InputFile:
-    """An open file. `extension` is the lower-case extension of its name, and `size` is None if unknown."""
+    """An open file. `extension` is the extension of its name in lower case. `size` is None if unknown."""
 
     content: BufferedReader
     extension: str
     size: int | None
     stored: BufferedReader
-    """The file before unpacking; it may be an archive."""
+    """The stored file, which may be an archive."""
 
     @property
     def position(self) -> int:
@@ -302,8 +304,8 @@ Open = Callable[[str], RemoteFile]
 def opened(source: Input, instead: str, open_file: Open) -> Iterator[InputFile]:
     """Yields the opened file, and closes it at the end unless the caller opened it.
 
-    Raises InvalidInput if the file cannot be opened or read. The message has the name of the file unless it may be
-    data, and the advice `instead` if the path is an e-mail address.
+    Raises InvalidInput if the file cannot be opened or read. The message contains the name of the file unless that may
+    be data, and the advice `instead` if the path is an e-mail address.
     """
     try:
         with contextlib.closing(_open(source, open_file)) as stored:
@@ -325,7 +327,7 @@ def _open(source: Input, open_file: Open) -> BufferedReader:
         return BufferedReader(open_file(os.fsdecode(source)), BUFFER_BYTES)
     if not isinstance(source, str | os.PathLike):
         return BufferedReader(_Given(source), BUFFER_BYTES)
-    with contextlib.suppress(ValueError):  # it holds the path, so it must not become the context of another error
+    with contextlib.suppress(ValueError):  # contains the path, so it must not become the context of another error
         # With a custom buffer size, type checkers know only that the file is binary.
         return cast("BufferedReader", Path(os.fsdecode(source)).open("rb", buffering=BUFFER_BYTES))
     raise InvalidInput("this is not a path")
@@ -381,7 +383,7 @@ def why(error: OSError) -> str:
         case FileNotFoundError():
             return "there is no such file"
         case IsADirectoryError():
-            return 'this is a directory, not a file: name its files, for example with a pattern such as "<directory>/*.csv"'
+            return 'this is a directory, not a file: give its files, for example with a pattern such as "<directory>/*.csv"'
         case PermissionError():
             return "reading this file is not permitted"
         case _:
@@ -418,21 +420,21 @@ NAMES: Final[Mapping[Any, str]] = {
 """The name of each format in layouts."""
 CHANGED: Final = "the file differs from the layout"
 HEADS_COMPARED: Final = 1_000
-"""The most files that are compared with their layout before the first row is read."""
+"""The maximum number of files that are compared with their layout before the first row is read."""
 MOST_CHANGED: Final = 5
-"""The most files whose differences from the layout are listed in a message."""
+"""The maximum number of files whose differences from the layout a message lists."""
 DECLARATION_BYTES: Final = 200
 _declaration: Final = re.compile(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""").search
 LINES_ONLY: Final = (".jsonl", ".ndjson")
 """The extensions of JSON Lines files, which are never read as a single document."""
 HEAD_BYTES: Final = 65_536
 MAX_NUL_SHARE: Final = 0.01
-"""The largest share of NUL bytes in the head of a text file. A file with more is rejected as binary."""
+"""The maximum share of NUL bytes in the first bytes of a text file. A file with more is rejected as binary."""
 MAX_NULS: Final = 3
-"""The most NUL bytes in a small text file. Each makes its cell unusable."""
+"""The maximum number of NUL bytes in a small text file. Each makes its cell unusable."""
 
 _MARKS: Final = re.compile(rb"(?:\xef\xbb\xbf|\xc3\xaf\xc2\xbb\xc2\xbf)*").match
-"""Matches byte order marks of UTF-8, also those that were read in Windows-1252 and saved again."""
+"""Matches UTF-8 byte order marks, including marks that were decoded as Windows-1252 and saved again."""
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NESTED: Final = "an archive within an archive: unpack it first"
 _BINARY: Final = (
@@ -449,7 +451,7 @@ _BINARY: Final = (
 
 
 class _FileReader(ThreadedReader[L]):
-    """Reads files. If a remote file is read several times, it is always read in the same version."""
+    """The base class of file readers. If a remote file is read several times, the same version is read each time."""
 
     def __init__(self, selection: Selection[L], network: Network | None) -> None:
         self._selection = selection
@@ -507,7 +509,7 @@ class FileReader(_FileReader[L]):
 
 
 def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows of a file in blocks. If an error ends the file, raises it after the rows before it."""
+    """Yields the rows of a file in blocks. If reading fails, raises the error after the rows before it."""
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     is_utf16 = head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE)
     if is_utf16 and not looks_like_xml(head):
@@ -527,7 +529,7 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
 
 
 def _encoding_of(head: bytes) -> str:
-    """Returns the encoding that XML declares, or UTF-8 if most non-ASCII text is valid, or else `unknown-8bit`."""
+    """Returns the encoding declared in XML, or `utf-8` if most non-ASCII text is valid, or else `unknown-8bit`."""
     if (declared := _declaration(head[:DECLARATION_BYTES])) is not None and looks_like_xml(head):
         return declared[1].decode().lower()
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head)
@@ -578,7 +580,7 @@ def _shown(path: Sequence[str]) -> str:
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
-    """Returns the reader for a file. Raises NoRows if the file is empty, InvalidInput if its format is unknown."""
+    """Returns the reader for a file. Raises NoRows if the file is empty, and InvalidInput if its format is unknown."""
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
         return _parquet(file)
@@ -657,9 +659,9 @@ def open_files(records: Any, selection: Selection[L], network: Network | None = 
 class FilesReader(_FileReader[L]):
     """Reads several files as one input, whose rows are numbered consecutively.
 
-    Files that match a pattern are read in alphabetical order, and files of a list in the order of the list. Each file
-    may have different columns. The reader checks that every file exists before it reads the first one, so that a missing
-    file is reported before anything is sent.
+    Files that match a pattern are read in alphabetical order, and the files in a list in the order of the list. Each
+    file may have different columns. The reader checks that every file exists before it reads the first one, so that a
+    missing file is reported before anything is sent.
 
     Raises InvalidInput if a pattern matches no file.
     """
@@ -687,14 +689,14 @@ class FilesReader(_FileReader[L]):
             raise InvalidInput("the pattern matches only files that the job itself writes")
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Returns the file of a row and its row number in that file; None for a single file."""
+        """Returns the file that contains a row, and the row's number in that file. Returns None for a single file."""
         if len(self.paths) < 2 or not self._starts:
             return None
         at = bisect.bisect_right(self._starts, number) - 1
         return self._names[at], number - self._starts[at] + 1
 
     def find(self) -> Sequence[str]:
-        """Asks object stores for the addresses that match the patterns, and returns the paths of all files."""
+        """Queries object stores for the addresses that match the patterns, and returns the paths of all files."""
         self.paths = [
             found
             for path in self.paths
@@ -734,7 +736,7 @@ class FilesReader(_FileReader[L]):
             found, reason = {}, problem.message
         if not found:
             raise InvalidInput(f"{name_of(pattern)}: {reason}")
-        # Without an ETag, versions cannot be compared, because file lists use other formats for times.
+        # Without an ETag, versions cannot be compared, because object listings use a different time format.
         self._versions.update({path: version for path, version in found.items() if version.etag is not None})
         return found
 

@@ -74,7 +74,7 @@ ONLY_FILES: Final = "a layout describes files only: for rows in memory, give the
 
 
 def are_files(records: Any) -> bool:
-    """Returns whether the records are a path or pattern, a list of only paths and patterns, or an open file."""
+    """Returns whether the records are a path, a pattern, a list that contains only these, or an open file."""
     if hasattr(records, "__arrow_c_stream__"):
         return False
     if isinstance(records, str | os.PathLike) or hasattr(records, "read"):

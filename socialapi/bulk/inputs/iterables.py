@@ -35,7 +35,9 @@ _MODELS: Final = "socialapi.models."
 
 
 class _ItemReader(Reader[Block[L]], Generic[L]):
-    """Collects items into blocks. The state is in attributes, so that a cancelled step loses nothing."""
+    """The base class of readers that collect items into blocks. Its state is in attributes, so that a cancelled step
+    loses nothing.
+    """
 
     def __init__(self, records: object, selection: Selection[L]) -> None:
         self._size = self.total_rows = len(records) if isinstance(records, Sized) else None
@@ -48,14 +50,14 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._bundle: Iterator[Any] | None = None
         self._blocks: Iterator[Block[L]] = iter(())
         self._end: BaseException | None = None
-        """The end of the input, or the error that ended it, which is raised after the collected items are returned."""
+        """The exception that ended the input. An error is raised after the collected items are returned."""
         self._items_read = 0
         self._rows_read = self._rows_taken = 0
         self._is_checked = False
 
     @property
     def fraction_read(self) -> float | None:
-        """The share of the items that was read; None if their number is unknown."""
+        """The share of the items that were read, or None if their number is unknown."""
         return min(1.0, self._items_read / self._size) if self._size else None
 
     @property
@@ -68,7 +70,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         return len(self._items) >= ROWS_PER_BLOCK or self._end is not None
 
     def _take(self, item: Any) -> None:
-        """Collects an item. Raises InvalidInput with the item's type and position if it cannot be read as a row."""
+        """Collects an item. If the item cannot be read as a row, raises InvalidInput with its type and position."""
         self._items_read += 1
         if isinstance(item, self._selection.bundles):
             self._bundle, self.total_rows = self._selection.unbundled(item), None
@@ -159,7 +161,9 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         )
 
     def _keyed_blocks(self, kind: KeyedRow, items: Sequence[Any], number: int) -> Iterator[Block[L]]:
-        """Yields blocks of rows with the same names. Raises the error of a row after the rows before it."""
+        """Yields blocks of rows with the same names. If a row cannot be read, raises its error after the rows before
+        it.
+        """
         names, rows = kind.fixed_names or (), list[Sequence[Any]]()
         failure: InvalidInput | None = None
         for item in items:
@@ -187,14 +191,14 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
 
 def _names_so_far(kind: KeyedRow, items: Sequence[Any]) -> Iterator[str]:
-    """Yields the names of the rows before the first row that cannot be read. That row raises its error later."""
+    """Yields the names of the rows before the first row that cannot be read. The error of that row is raised later."""
     with contextlib.suppress(InvalidInput):
         for item in items:
             yield from kind.names(item)
 
 
 class IterableReader(_ItemReader[L]):
-    """Reads an iterable on the event loop, a block at a time."""
+    """Reads an iterable on the event loop, one block at a time."""
 
     why_not_flushed: str | None = "while a plain iterable waits for a row, nothing can be sent"
 
@@ -249,7 +253,7 @@ class AsyncIterableReader(_ItemReader[L]):
         self._source: AsyncIterator[Any] = aiter(records)
         self._driving: asyncio.Task[None] | None = None
         self._is_ready = asyncio.Event()
-        """Set when a complete block is collected, at the end, or when an incomplete block was requested."""
+        """Set when a complete block is collected, when the input ends, or when an incomplete block is requested."""
         self._has_room = asyncio.Event()
         self._has_room.set()
 
@@ -281,7 +285,7 @@ class AsyncIterableReader(_ItemReader[L]):
                 self._has_room.clear()
                 self._is_ready.set()
         except asyncio.CancelledError:
-            # Unless the job cancelled this task, the job must not end as if all rows had been read.
+            # If something other than the job cancelled this task, the job must not end as if all rows had been read.
             self._end = self._end or InvalidInput("the iterable was cancelled, but not by its job")
         except BaseException as end:  # noqa: BLE001 - any error of the iterable is raised again after the rows before it
             self._end = self._end or end

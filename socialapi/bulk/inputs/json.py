@@ -30,12 +30,14 @@ L = TypeVar("L", bound=Layout)
 
 MAX_OBJECT_BYTES: Final = 1_048_576
 MAX_WRAPPERS: Final = 8
-"""The greatest number of objects, not counting the outermost one, that enclose the array of rows."""
+"""The maximum number of objects that enclose the array of rows, not counting the outermost object."""
 READ_BYTES: Final = 131_072
 _MAX_DIGITS: Final = 4_300
-"""The most digits of a number that Python converts. A longer number becomes a string."""
+"""The maximum number of digits that Python converts to an integer. A longer number becomes a string."""
 _TAIL: Final = 16
-"""The distance from the end of the window within which an error may come from a literal or escape that is cut off."""
+"""The number of characters at the end of the window in which an error may be due to a literal or escape that is cut
+off.
+"""
 
 TOO_LONG: Final = RowProblem(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"
@@ -67,8 +69,8 @@ def read_json_array(
 
 
 def _line_items(file: BufferedReader, selection: Selection[Any]) -> Iterator[Item | tuple[()]]:
-    """Yields the value on each line. Blank lines at the beginning are yielded only if a value follows them, and at
-    most `MAX_BLANK_ROWS` consecutive ones. Adds a remark if more were skipped.
+    """Yields the value on each line. Blank lines are yielded only if the file has a value, and at most `MAX_BLANK_ROWS`
+    consecutive ones. Adds a remark if more were skipped.
     """
     held, number, skipped, room, has_value = list[int](), 0, 0, BYTES_PER_BLOCK, False
     while line := file.readline(MAX_OBJECT_BYTES + 1):
@@ -120,8 +122,8 @@ def _line_item(file: BufferedReader, line: bytes) -> Any:
 
 def _carefully_decoded(line: bytes) -> Any:
     try:
-        # This slower parser accepts text that is not UTF-8 and numbers of any length, because the other values of the
-        # object may be usable.
+        # This slower parser also accepts text that is not UTF-8 and numbers of any length, because the object's other
+        # values may be usable.
         return _UNIQUE.decode(line.decode("utf-8", "surrogateescape"))
     except _RepeatedName as problem:
         return RowProblem(str(problem))
@@ -137,7 +139,7 @@ def _whole_number(text: str) -> int | str:
 
 
 class _RepeatedName(Exception):
-    """Raised if an object has the same name twice with different values."""
+    """Raised if an object has a name twice, with different values."""
 
 
 def _with_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -166,15 +168,15 @@ _find_names: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:').findall
 _blanks: Final = re.compile(r"[ \t\r\n]*").match
 _blank_lines: Final = re.compile(rb"\s*\n").match
 _LOOKED_AT: Final = 16_384
-"""The number of characters searched for names if the head of a file contains only part of an object."""
+"""The number of characters that are searched for names if the head of a file contains only part of an object."""
 
 
 def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | None) -> Sequence[str] | None:
-    """Returns the names of the members that lead to the array of rows, such as `data`, `products` for `{"data":
-    {"products": […]}}`; None if the file is not a single object with such an array.
+    """Returns the path of names that leads to the array of rows, such as `data`, `products` for `{"data": {"products":
+    […]}}`. Returns None if the file is not a single object with such an array.
 
     If the first line is a complete object and other lines follow, the file is JSON Lines. Otherwise the objects in an
-    array are the rows if they have more known names than the object around the array, or if `given` is its path.
+    array are the rows if they have more known names than the enclosing object, or if `given` is the path of the array.
     """
     line, _, rest = head.partition(b"\n")
     single = _object(line)
@@ -249,7 +251,7 @@ def _end_of_blanks(text: str, start: int) -> int:
 
 
 class JsonWindow:
-    """The part of a JSON text that is in memory."""
+    """The part of a JSON document that is in memory."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
@@ -259,7 +261,7 @@ class JsonWindow:
         self._line = 1
         self._line_start = 0
         self._taken = 0
-        """The number of bytes read since the last `CUT`."""
+        """The number of bytes that were read since the last `CUT`."""
 
     def items(self, path: Sequence[str] = ()) -> Iterator[Item | tuple[()]]:
         """Yields the items of the array, or of the array at a path of names, each with the number of its first line."""
@@ -291,7 +293,7 @@ class JsonWindow:
     def _name(self) -> str:
         name, _ = self._item()
         if not isinstance(name, str):
-            raise self._error("the name of a member is expected here")
+            raise self._error("an object key is expected here")
         self._skip(":")
         return name
 
@@ -308,7 +310,7 @@ class JsonWindow:
         self._skip("]")
 
     def _peek(self) -> str:
-        """Returns the next character that is not blank; an empty string at the end of the file."""
+        """Returns the next character that is not blank, or an empty string at the end of the file."""
         while True:
             if self._text[self._at : self._at + 1].isspace():
                 self._go_to(_end_of_blanks(self._text, self._at))
@@ -316,7 +318,7 @@ class JsonWindow:
                 return self._text[self._at : self._at + 1]
 
     def _skip(self, sign: str) -> None:
-        """Skips this character. Raises InvalidInput if the next one is different."""
+        """Skips this character. Raises InvalidInput if the next character is different."""
         if self._peek() != sign:
             raise self._error(f"{sign} is expected here")
         self._at += 1
@@ -351,7 +353,7 @@ class JsonWindow:
         return self._more()
 
     def _read_on(self, problem: json.JSONDecodeError) -> None:
-        """Enlarges the window after an error that its end may have caused. Raises InvalidInput for any other error."""
+        """Extends the window if the error may be due to its end. Raises InvalidInput for any other error."""
         at_end = problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string")
         reason = "is not JSON"
         if at_end:
@@ -359,7 +361,7 @@ class JsonWindow:
                 removed = self._at
                 if self._more():
                     return
-                problem.pos -= removed  # the text before the item has left the window
+                problem.pos -= removed  # the text before the item was dropped from the window
             else:
                 reason = _LONG_ITEM
         self._go_to(min(problem.pos, len(self._text)))

@@ -1,6 +1,6 @@
-"""Reads names and values of rows with named fields: database rows and objects.
+"""Reads the names and values of rows with named fields: database rows and objects.
 
-The class of an item decides how it is read. No library is imported: its classes are recognized by documented
+The class of an item determines how the item is read. No library is imported: classes are recognized by documented
 attributes.
 """
 
@@ -33,10 +33,10 @@ _TABLE: Final = (
 
 @attrs.frozen
 class KeyedRow(FrozenRecord):
-    """Reads rows of one class. Names and values are in the same order.
+    """The way to read rows of one class. Names and values are in the same order.
 
-    A name may occur twice, as in a join. Both functions raise InvalidInput, without quoting a value, if a row cannot
-    be read.
+    A name may occur twice, as in a join. If a row cannot be read, both functions raise InvalidInput without quoting a
+    value.
     """
 
     names: Callable[[Any], tuple[str, ...]]
@@ -57,7 +57,7 @@ def keyed_row(kind: type) -> KeyedRow | None:
 
 
 def advice_for(kind: type) -> str:
-    """Returns advice for users whose rows have an unsupported class, or an empty string."""
+    """Returns advice about rows of an unsupported class, or an empty string."""
     if issubclass(kind, tuple | list):
         return _PLAIN_ROW
     if hasattr(kind, "__arrow_c_stream__"):
@@ -83,7 +83,7 @@ def _sqlalchemy_row(kind: type) -> KeyedRow | None:
     def names(row: Any) -> tuple[str, ...]:
         found: tuple[str, ...] = row._fields
         if len(found) == 1 and _is_entity(type(row[0])):
-            raise InvalidInput(f"a {kind.__name__} holds one {type(row[0]).__name__}: {_ENTITY}")
+            raise InvalidInput(f"a {kind.__name__} contains one {type(row[0]).__name__}: {_ENTITY}")
         if len(found) != len(row):  # SQLAlchemy omits columns that have no name
             raise InvalidInput(f"a {kind.__name__} has {len(row)} values and {len(found)} names: name every column")
         return found
@@ -127,7 +127,7 @@ def _object_with_fields(kind: type) -> KeyedRow | None:
 
 
 def _object_with_keys(kind: type) -> KeyedRow | None:
-    """Returns how to read asyncpg.Record, sqlite3.Row, and mappings whose class is not a registered Mapping."""
+    """Returns the way to read asyncpg.Record, sqlite3.Row, and mappings whose class is not registered as a Mapping."""
     is_table = hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
     if _is_entity(kind) or is_table:  # a pandas DataFrame has the methods of a mapping of columns
         return None
@@ -140,7 +140,7 @@ def _object_with_keys(kind: type) -> KeyedRow | None:
 
 
 _ADAPTERS: Final = (_mapping, _named_tuple, _sqlalchemy_row, _pydantic_model, _object_with_fields, _object_with_keys)
-"""Tried in this order, because an object with fields may also have the methods of a mapping."""
+"""The functions to try, in this order, because an object with fields may also have the methods of a mapping."""
 
 
 @functools.lru_cache(maxsize=_KINDS_KEPT)
@@ -149,7 +149,7 @@ def _find(kind: type) -> KeyedRow | None:
 
 
 def _is_entity(kind: type) -> bool:
-    """Returns whether SQLAlchemy maps the class to a table. Reading its relationships queries the database."""
+    """Returns whether SQLAlchemy maps the class to a table. If so, reading a relationship may query the database."""
     return hasattr(kind, "__mapper__")
 
 

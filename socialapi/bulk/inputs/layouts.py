@@ -1,4 +1,4 @@
-"""Layouts: files that record how an input was read, so that a later run need not guess again."""
+"""Layouts are files that record how an input was read, so that a later run does not have to guess again."""
 
 import contextlib
 import csv
@@ -24,11 +24,11 @@ from socialapi.models.validation import Faults, invalid
 VERSION: Final = 1
 DELIMITERS: Final = (",", ";", "\t", "|")
 ENCODINGS: Final = ("utf-8", "utf-16", "unknown-8bit")
-"""The encodings that are recognized; XML declares its own."""
+"""The encodings that are recognized. XML files declare their encoding."""
 FORMATS: Final = ("csv", "jsonl", "json", "xml", "parquet")
 Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
-"""The characters that a backslash escapes: none, only quotation marks, or all. In an `unquoted` file, it escapes all,
-and quotation marks are ordinary characters.
+"""The characters that a backslash escapes: none, quotation marks, or all. In an `unquoted` file, a backslash escapes
+all characters, and quotation marks are ordinary characters.
 """
 OPTIONS: Final[Mapping[str, Any]] = {
     "columns": None,
@@ -57,7 +57,7 @@ class NamesChanged(Exception):
 
 @attrs.define
 class FileFacts:
-    """The properties of a file of an input. The names of its columns are None until they are read."""
+    """The properties of an input file. `names` is None until the column names are read."""
 
     format: str = ""
     encoding: str | None = None
@@ -70,7 +70,7 @@ class FileFacts:
 
 @attrs.define(eq=False)
 class FoundFiles:
-    """The properties of the files of an input: of the first file, and of the first that differs from it."""
+    """The properties of an input's first file, and of the first file that differs from it."""
 
     found: list[FileFacts] = attrs.field(factory=list)
     current: FileFacts = attrs.field(factory=FileFacts)
@@ -83,17 +83,17 @@ class FoundFiles:
             self.found.append(facts)
 
     def different(self) -> list[FileFacts]:
-        """Returns the first file with names, and the first file that differs from it."""
+        """Returns the first file with names, and the next file with names if it differs."""
         named = [each for each in self.found if each.names is not None]
         return named[:1] if len(named) > 1 and named[0] == named[1] else named
 
 
 @attrs.frozen(kw_only=True)
 class FileLayout(FrozenRecord):
-    """The rules for reading a file. `columns` maps the names of all columns to the fields that they are read as.
+    """The rules for reading a file. `columns` maps the name of each column to the fields that it is read as.
 
     `repeated` are the names that several columns share. A CSV file whose `header_line` is None has no column names, and
-    its columns are numbered. `rows` is the path to the array of a JSON document.
+    its columns are numbered. `rows` is the path of the array of rows in a JSON document.
     """
 
     reads: str
@@ -125,7 +125,7 @@ class FileLayout(FrozenRecord):
         return [name for name, roles in self.columns.items() if role in roles]
 
     def positions(self, names: Sequence[str]) -> Mapping[str, list[int]]:
-        """Returns the positions of the columns of each field among these names."""
+        """Returns the positions of each field's columns among these names."""
         places, found = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         for at, name in enumerate(names):
             places[name].append(at)
@@ -135,7 +135,7 @@ class FileLayout(FrozenRecord):
         return found
 
     def changes(self, names: Sequence[str], read_as: Callable[[str], str]) -> list[str]:
-        """Returns how the names of a file differ from the layout. `read_as` returns the field of a name."""
+        """Returns the differences between a file's names and the layout. `read_as` returns the field of a name."""
         if not self.header:
             count, listed = len(names), len(self.columns)
             return [] if count == listed else [f"the number of columns is {count}, not {listed}"]
@@ -151,7 +151,9 @@ class FileLayout(FrozenRecord):
         return [f"{what}: {_listed(which)}" for what, which in found.items() if which]
 
     def explained(self, text: str, changes: Sequence[str], read_as: Callable[[str], str]) -> list[str]:
-        """Returns how a file that begins with `text` differs: its delimiter, the line of its names, and the names."""
+        """Returns the differences of a file that starts with `text`: in its delimiter, the line of its names, and the
+        names.
+        """
         if self.format != "csv":
             return list(changes)
         listed, lines = set(self.columns), _line_ends(text)[:LINES_SEARCHED]
@@ -185,14 +187,14 @@ class FileLayout(FrozenRecord):
     def named_in(
         self, text: str, read_as: Callable[[str], str], is_row: Callable[[list[str]], bool | None]
     ) -> list[str]:
-        """Returns a difference if a table begins with column names although its layout says that it has none."""
+        """Returns a difference if a table starts with column names although its layout specifies that it has none."""
         lines = [line for line in _line_ends(text) if line.strip()][:2] or [""]
         first, *rest = [_cells(line, self.delimiter or ",") for line in lines]
         first += [""] * (len(self.columns) - len(first))
         roles = [self.columns.get(str(at), ()) for at in range(1, len(first) + 1)]
         is_known = any(role and read_as(cell) for cell, role in zip(first, roles, strict=True))
         is_same = any(cell in role for cell, role in zip(first, roles, strict=True))
-        # If the first line has only words and the next line is a row, the words are probably unknown column names.
+        # If the first line contains only words and the next line is a row, the words are probably unknown column names.
         are_words = all(cell.strip() and not (is_value(cell) or is_null_word(cell)) for cell in first)
         is_above = are_words and any(len(cells) == len(self.columns) and is_row(cells) for cells in rest)
         is_named = is_same or ((is_known or is_above) and is_row(first) is False)
@@ -223,21 +225,21 @@ class Layout(Protocol):
 
     @property
     def key(self) -> int | None:
-        """The index of the key column among the columns of the block; None if there is none."""
+        """The index of the key column among the columns of the block, or None if there is no key column."""
 
     @property
     def roles(self) -> AbstractSet[tuple[str, str]]:
         """The columns to read: pairs of a column name and its field."""
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether these cells, one for each name, are a complete row; None if they may be one."""
+        """Returns whether these cells, one for each name, are a complete row, or None if that is unclear."""
 
     def is_aligned(self, cells: Sequence[str]) -> bool:
         """Returns whether the values show that no cell has moved to another column."""
 
 
 class NamedColumns(Protocol):
-    """The columns that a job reads, as far as a layout records them."""
+    """The information about a job's columns that a layout records."""
 
     @property
     def given(self) -> Mapping[str, tuple[str, ...]]:
@@ -245,11 +247,11 @@ class NamedColumns(Protocol):
 
     @property
     def noted(self) -> Mapping[str, str]:
-        """The field for each column name in the input; empty for an ignored column."""
+        """The field for each column name in the input, empty for an ignored column."""
 
     @property
     def reads(self) -> str:
-        """What the rows are: people or products."""
+        """The kind of rows: people or products."""
 
     @property
     def roles(self) -> Sequence[str]:
@@ -269,15 +271,15 @@ class NamedColumns(Protocol):
     def role_of(self, name: str) -> str:
         """Returns the field for a column name, or an empty string if the column is ignored.
 
-        Other columns are not considered: they matter only if they are read as the same field.
+        The result ignores the input's other columns, which matter only if they are read as the same field.
         """
 
     def check_layout(self, layout: FileLayout) -> None:
-        """Raises InvalidInput if the job cannot use the options that the layout has."""
+        """Raises InvalidInput if the job cannot use the options in the layout."""
 
 
 def _toml(value: Any) -> str:
-    """Returns a value as TOML. Its basic strings have the escapes of JSON, but must also escape DEL."""
+    """Returns a value as TOML. TOML's basic strings use the escapes of JSON, but must also escape DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -286,7 +288,9 @@ def _one_or_several(roles: Sequence[str]) -> str | list[str]:
 
 
 def _named(name: str, roles: Iterable[str] = ()) -> str:
-    """Returns a name and its fields for a message. Unlike `quoted`, shows long names and names with many digits."""
+    """Returns a name and its fields for a message. Unlike with `quoted`, long names and names with many digits are
+    shown.
+    """
     shown = "<hidden>" if holds_data(name) else f'"{printable(name)}"'
     return f"{shown} ({', '.join(roles)})" if roles else shown
 
@@ -315,11 +319,11 @@ def layout_of(selection: NamedColumns, default_region: str | None, phone_format:
     roles = defaultdict[str, list[str]](list)
     for name, role in sorted(selection.of_keys(tuple(counts)).roles):
         roles[name].append(role)
-    # One object may use a synonym, and another the name of the field.
+    # One object may use a synonym, and another object the name of the field.
     for name, role in selection.noted.items():
         if role and role not in roles[name]:
             roles[name].append(role)
-    # Given columns come first and in their order, because the order of their values depends on it.
+    # The columns that the user gave come first and in their order, because it determines the order of their values.
     names = dict.fromkeys([*(name for given in selection.given.values() for name in given if name in counts), *counts])
     return FileLayout(
         reads=selection.reads,
@@ -406,7 +410,7 @@ def _toml_of(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_layout(path: str | os.PathLike[str], selection: NamedColumns) -> FileLayout:
-    """Reads a layout file for a selection. Raises InvalidInput, with the reason, if it cannot be used."""
+    """Reads a layout file for a selection. If it cannot be used, raises InvalidInput with the reason."""
     found, place = _toml_of(path), _shown(path)
     if found.get("version") != VERSION:
         raise InvalidInput(f"{place} is not a layout, or was written by another version: version is not {VERSION}")
@@ -422,7 +426,7 @@ def read_layout(path: str | os.PathLike[str], selection: NamedColumns) -> FileLa
     if found.get("format") != "xml" and found.get("encoding", "utf-8") not in ENCODINGS:
         broken.append("encoding")
     if broken:
-        raise InvalidInput(f"the layout {place} is not valid: look at {', '.join(map(quoted, dict.fromkeys(broken)))}")
+        raise InvalidInput(f"the layout {place} is not valid: check {', '.join(map(quoted, dict.fromkeys(broken)))}")
     roles = {name: tuple([value] if isinstance(value, str) else value) for name, value in columns.items()}
     for name, given in roles.items():
         if other := [role for role in given if role and role not in selection.all_roles]:
@@ -462,10 +466,10 @@ _VALID: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 def with_layout(options: Mapping[str, Any], selection: NamedColumns) -> Mapping[str, Any]:
-    """Returns the options of a job, completed from its layout. `selection` has no given columns.
+    """Returns the options of a job, completed from its layout. `selection` must have no given columns.
 
-    Adds only the columns that would not be found by their names, because a journal must have the same settings with
-    and without a layout. Raises InvalidInput for options that contradict the layout.
+    Adds only columns that would not be found by their names, because a job must have the same journal settings with and
+    without a layout. Raises InvalidInput for options that contradict the layout.
     """
     layout, faults = read_layout(options["layout"], selection), Faults()
     says = {name: getattr(layout, name) for name in OPTIONS}

@@ -1,4 +1,4 @@
-"""Removes characters that spreadsheets and copied web pages leave around the value of a cell."""
+"""Removes the characters that spreadsheets and copying from web pages leave around a cell's value."""
 
 import functools
 import re
@@ -9,7 +9,7 @@ import attrs
 
 from socialapi.reports import CLEANED
 
-# For character classes: characters without width, blanks, and quotation marks.
+# The contents of character classes: zero-width characters, blanks, and quotation marks.
 ZERO_WIDTH: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef"
@@ -20,8 +20,8 @@ TYPOGRAPHIC_QUOTES: Final = "\u00ab\u00b4\u00bb\u2018-\u201f\u2039\u203a\u300c-\
 MAX_CHARACTERS: Final = 1_000
 """The length above which a string is returned unchanged, because no identifier is that long."""
 
-# Patterns with large character classes take a millisecond to compile, and only unusual cells need them, so each is
-# compiled on first use.
+# A pattern with large character classes takes a millisecond to compile, and is needed only for unusual cells. Each
+# pattern is therefore compiled on first use.
 compiled: Final = functools.cache(re.compile)
 
 
@@ -44,7 +44,7 @@ class Cleaned:
 
 
 Layer = Callable[[str], tuple[str, str]]
-"""A function that removes one kind of character. Returns the rest and a noun for the removed characters."""
+"""A function that removes one kind of character. It returns the rest, and a noun for the removed characters."""
 
 
 def in_words(removed: tuple[str, ...]) -> str:
@@ -53,7 +53,7 @@ def in_words(removed: tuple[str, ...]) -> str:
 
 
 def is_wrapped(text: str) -> bool:
-    """Returns whether a trimmed ID has leading or invisible characters that may not belong to it."""
+    """Returns whether a trimmed ID has a leading mark or invisible characters that may not belong to it."""
     return text[:1] == "=" or is_quote(text[:1]) or (not text.isascii() and without_zero_width(text)[0] != text)
 
 
@@ -65,8 +65,8 @@ def unwrapped(text: str) -> Cleaned:
 
 
 def peeled(text: str, layers: tuple[Layer, ...], is_clean: Callable[[str], bool], *, keep: bool = False) -> Cleaned:
-    """Removes one layer after another until `is_clean` accepts the string. If it accepts no result, returns the
-    original string, or with `keep` the cleaned one.
+    """Removes one layer after another until `is_clean` accepts the string. If that never happens, returns the original
+    string, or the cleaned string with `keep`.
     """
     if len(text) > MAX_CHARACTERS:
         return Cleaned(text)
@@ -85,7 +85,7 @@ def peeled(text: str, layers: tuple[Layer, ...], is_clean: Callable[[str], bool]
 
 
 def without_zero_width(text: str) -> tuple[str, str]:
-    """Removes invisible characters, unless one of them is a joiner that may be part of a word."""
+    """Removes all invisible characters, or none if one of them is a joiner that may be part of a word."""
     if compiled(_JOINER).search(text):
         return text, ""
     return compiled(_ANY_ZERO_WIDTH).sub("", text), INVISIBLE_CHARACTERS
@@ -97,7 +97,7 @@ def is_quote(text: str) -> bool:
 
 
 def without_formula(text: str) -> tuple[str, str]:
-    """Removes the equals sign of a spreadsheet formula `="text"`. `without_two_marks` removes its quotation marks."""
+    """Removes the equals sign of a spreadsheet formula `="text"`. `without_two_marks` then removes the quotes."""
     return (text[1:], FORMULA) if text[:1] == "=" and is_quote(text[1:2]) else (text, "")
 
 

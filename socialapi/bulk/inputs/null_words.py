@@ -1,4 +1,4 @@
-"""Lists the placeholders for a missing value, which are never hashed or sent; docs/inputs-values.md prints them."""
+"""The placeholders for missing values, which are never hashed or sent. They are listed in docs/inputs-values.md."""
 
 import functools
 import hashlib
@@ -24,7 +24,7 @@ _ERRORS: Final = frozenset(
         *(f"err:{number}" for number in range(501, 541)),
     )
 )
-"""The error values of Excel, Google Sheets and LibreOffice for a formula without a value, by language."""
+"""The error values that Excel, Google Sheets and LibreOffice show for a formula without a value, by language."""
 
 NO_VALUE: Final = frozenset(
     (
@@ -32,7 +32,9 @@ NO_VALUE: Final = frozenset(
         *("nan", "nat", "na", "<na>", "n/a"),
     )
 )
-"""Placeholders of databases and programs for a missing value. They also occur in columns of operations and times."""
+"""The placeholders that databases and programs use for a missing value. They also occur in columns of operations and
+times.
+"""
 
 NULL_WORDS: Final = (
     _ERRORS
@@ -66,7 +68,7 @@ desconhecida | não informado | nao informado | não tem | nao tem | sem email |
 true | false | н/д | неизвестно | не указано
 """
 NO_PERSON: Final = frozenset(word.strip() for word in _NO_PERSON.split("|"))
-"""Placeholders only in columns of people, in lower case. For a product, the same word may be a value."""
+"""Placeholders in columns of people only, in lower case. For a product, the same word may be a value."""
 
 _NO_ADDRESS: Final = """
 brakemaila brakmaila geen-email geenemail keine-email keine-mail keineemail keinemail no-email no-mail no.email
@@ -81,15 +83,15 @@ NAMES: Final = (_PEOPLE - _ERRORS) | NO_ADDRESS | {"test"}
 _NAMES: Final = NAMES - {"nan", "nat", "nil"}
 """The entries of `NAMES` that are hardly ever a person's name."""
 _NOWHERE: Final = frozenset(("example", "test", "invalid", "localhost"))
-"""The reserved top-level domains of RFC 2606, and `example` below .com, .net and .org."""
+"""The top-level domains that RFC 2606 reserves, and `example` under .com, .net and .org."""
 _MOST_CHARACTERS: Final = 64
 _is_zeros: Final = re.compile("[0-]{16,}").fullmatch
 
 
 def is_null_word(text: str) -> bool:
     """Returns whether a trimmed string in a column of people is a placeholder. This includes addresses such as
-    `null@null.com` and `noemail@shop.example`, and device ids of zeros, which phones report for people who opted out
-    of tracking.
+    `null@null.com` and `noemail@shop.example`, and all-zero device ids, which phones report for people who opted out of
+    tracking.
     """
     if len(text) > _MOST_CHARACTERS:
         return False
@@ -127,7 +129,7 @@ _PHONES: Final = tuple(
     for number in (f"1{digit * 10}", *(digit * length for length in range(7, 16)))
     for sign in ("", "+")
 )
-"""Phone numbers of one repeated digit, plain and in US format. People type them to hide their own number."""
+"""Phone numbers that repeat one digit, plain and in US format. People enter them instead of their own number."""
 _ADDRESSES: Final = (
     f"{name}@{domain}.{top}"
     for name in (*_OFTEN, "test", "unknown", "undefined", "noemail", "no-email", "nomail")
@@ -137,7 +139,7 @@ _ADDRESSES: Final = (
 
 
 def _placeholders() -> Iterator[str]:
-    """Yields the strings that programs hash by mistake when they hash the empty cells and placeholders of a column."""
+    """Yields the empty values and placeholders that programs hash by mistake."""
     for word in (*_SIGNS, *_ZEROS, *_DEVICES, *_PEOPLE):
         yield from written_forms(word)
     yield from (f"{form}\n" for word in ("", *_OFTEN) for form in written_forms(word))
@@ -160,5 +162,5 @@ def phone_digests() -> frozenset[str]:
 
 @functools.cache
 def null_digests() -> frozenset[str]:
-    """Returns the digests of empty values and placeholders, and placeholders that have the form of a digest."""
+    """Returns the digests of empty values and placeholders, and the placeholders that look like a digest."""
     return _digests(_placeholders()) | {digit * 64 for digit in "0f"}

@@ -15,13 +15,13 @@ from typing import Any, Final, Self
 from socialapi.internal.unset import UNSET
 
 EXACT_LIMIT: Final = 2**53 - 1
-"""A 64-bit float represents every integer up to this one exactly."""
+"""The limit up to which a 64-bit float represents every integer exactly."""
 _MAX_EXACT_DIGITS: Final = 15
 _DIGEST_BYTES: Final = 32
 _MAX_DECIMALS: Final = 1_000
-"""The most decimal places that are checked. Checking a million takes as long as reading a file."""
+"""The maximum number of decimal places that are checked. Checking a million takes as long as reading a file."""
 NOT_TEXT: Final = "is neither text nor a whole number"
-NESTED: Final = 'holds an object: give the path of the value in it, as in columns={"<field>": "<column>.value"}'
+NESTED: Final = 'contains an object: give the path of the value in it, as in columns={"<field>": "<column>.value"}'
 INFINITE: Final = "is not a finite number"
 INEXACT: Final = (
     "is a floating-point number so large that digits were lost before it was read: export the column as text"
@@ -42,13 +42,13 @@ def is_gtin(text: str) -> bool:
 
 
 class ShortFloat(float):
-    """A number from a float type smaller than Python's. That type represents every integer up to `limit` exactly."""
+    """A number from a float type smaller than Python's. The smaller type represents integers up to `limit` exactly."""
 
     __slots__ = ("limit",)
     limit: int
 
     def __new__(cls, value: float, size_bytes: int) -> Self:
-        """Returns a number of a type with this size in bytes."""
+        """Returns a number from a float type of this size in bytes."""
         found = super().__new__(cls, value)
         found.limit = _LIMITS_BY_BYTES.get(size_bytes, EXACT_LIMIT)
         return found
@@ -61,7 +61,7 @@ class ShortFloat(float):
 
 
 class Unreadable:
-    """Replaces a value that Python cannot represent, such as a time in the year 10,000."""
+    """The replacement for a value that Python cannot represent, such as a time in the year 10,000."""
 
     __slots__ = ()
 
@@ -117,7 +117,7 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text_of_bytes(data: bytes) -> str | None:
-    """Returns the text of UTF-8 bytes, the hexadecimal digits of a digest of 32 bytes, or None for other bytes."""
+    """Returns the text of UTF-8 bytes, the hexadecimal digits of a 32-byte digest, or None for other bytes."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

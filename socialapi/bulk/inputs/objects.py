@@ -1,4 +1,4 @@
-"""Makes blocks of rows from mappings with different keys."""
+"""Makes blocks of rows from mappings, which may have different keys."""
 
 import contextlib
 import functools
@@ -26,21 +26,23 @@ T = TypeVar("T")
 
 LAYOUTS_KEPT: Final = 256
 MAX_NAMES_KEPT: Final = 500
-"""The most names in a cached layout."""
+"""The maximum number of names in a cached layout."""
 MAX_KEYS_COMPARED: Final = 16
-"""The most keys of objects that are read column by column. With more keys, most columns would be unused."""
+"""The maximum number of keys of objects that are read column by column. Most further columns would be unused."""
 MAX_NAMES_PER_OBJECT: Final = 10_000
-"""The most names that an object may have. More names are probably data."""
+"""The maximum number of names in an object. More names are probably data."""
 OBJECTS_CHECKED: Final = 1_000
 """The number of objects at the beginning of a file whose names count as the names of the file."""
 _LISTS_CHECKED: Final = 8
-"""The most lists that are read to check the names. Large objects fill them before `OBJECTS_CHECKED` is reached."""
+"""The maximum number of lists that are read to check the names. With large objects, this limit is reached before
+`OBJECTS_CHECKED`.
+"""
 _MAX_DIGITS: Final = 9
-"""The most digits of an index in a path."""
+"""The limit for the number of digits of an index in a path."""
 _MAX_DEPTH: Final = 8
 """The depth to which nested objects are searched for names."""
 _KEPT_LENGTH: Final = 20_000
-"""The greatest total length of the names in a cached layout."""
+"""The maximum total length of the names in a cached layout."""
 
 NOT_AN_OBJECT: Final = RowProblem("is not a JSON object")
 MANY_NAMES: Final = RowProblem(f"has more than {MAX_NAMES_PER_OBJECT:,} names")
@@ -55,7 +57,7 @@ Found = tuple[tuple[str, ...], L]
 
 
 class ObjectBlocks(Generic[L]):
-    """Makes blocks of objects with the same keys. Many different sets of keys cost time, but not memory."""
+    """Makes blocks of objects with the same keys. Many different sets of keys take time, but no memory."""
 
     def __init__(self, selection: Selection[L]) -> None:
         self._selection = selection
@@ -116,7 +118,7 @@ class ObjectBlocks(Generic[L]):
         keys = tuple(dictionaries[0])
         if len(keys) > MAX_KEYS_COMPARED or set(map(len, dictionaries)) != {len(keys)}:
             return None
-        try:  # equal numbers of keys, and no missing key, mean equal keys
+        try:  # the same number of keys and no missing key mean the same keys
             cells = {key: list(map(itemgetter(key), dictionaries)) for key in keys}
         except KeyError:
             return None
@@ -170,7 +172,7 @@ def names_of(objects: Sequence[Object]) -> Sequence[str]:
 
 
 def with_paths(objects: Sequence[Any], selection: Selection[Any]) -> Sequence[Any]:
-    """Returns the objects, flattened by the selection, with their values at the given paths."""
+    """Returns the objects, flattened by the selection, with the values at the given paths added."""
     objects, paths = selection.flattened(objects), selection.paths
     if not paths:
         return objects
@@ -204,7 +206,7 @@ def check_names(names: Sequence[str], objects: Iterable[Any], selection: Selecti
 
 @contextlib.contextmanager
 def advice_on_paths(objects: Iterable[Any], selection: Selection[Any]) -> Iterator[None]:
-    """Adds advice to an InvalidInput if a nested object has a known name."""
+    """Adds advice to an InvalidInput error if a nested object has a known name."""
     try:
         yield
     except InvalidInput as error:
@@ -229,7 +231,7 @@ def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def _with_first_items(lists: Iterator[list[Item]]) -> Iterator[tuple[list[Item], list[Item]]]:
-    """Yields each list, and the items by which to check the file. The first check includes items of later lists."""
+    """Yields each list, and the items for checking the file. The first check includes items of later lists."""
     head, error = list[list[Item]](), None
     try:
         while len(head) < _LISTS_CHECKED and sum(map(len, head)) < OBJECTS_CHECKED:

@@ -1,7 +1,7 @@
 """Blocks of rows stored as columns, and the interface of the readers that return them.
 
-A reader asks the job's `Selection` which columns to read. The selection returns a layout, which each block of these
-columns keeps.
+A reader asks the job's `Selection` which columns to read. The selection returns a layout, which is stored in each block
+of these columns.
 """
 
 import abc
@@ -26,22 +26,24 @@ from socialapi.models.validation import invalid
 from socialapi.reports import RowIssue
 
 ROWS_PER_BLOCK: Final = 1_250
-"""The number of rows read or encoded at once, which is small enough that other tasks wait at most about 10 ms."""
+"""The number of rows that are read or encoded at once. Other tasks then wait about 10 ms at most."""
 BYTES_PER_BLOCK: Final = 1_048_576
-"""The number of bytes after which a block ends, even if it has few rows. A single row may be this long."""
+"""The number of bytes after which a block ends, even if it has few rows. A single row may be that long."""
 MAX_BLANK_ROWS: Final = ROWS_PER_BLOCK
-"""The most consecutive blank lines of a file that count as rows. Spreadsheets leave up to a million at the end."""
+"""The maximum number of consecutive blank lines that count as rows. Spreadsheets may leave a million at the end."""
 COLUMNS_LOOKED_AT: Final = 500
 _CELLS_LOOKED_AT: Final = 50_000
 ROWS_PER_STEP: Final = 50
-"""The number of rows checked at once. The slowest rows, with unusual phone numbers, take 40 microseconds each."""
+"""The number of rows that are checked at once. The slowest rows, which have unusual phone numbers, take 40 microseconds
+each.
+"""
 
 
 @attrs.frozen
 class RowProblem(FrozenRecord):
     """The reason why a row is unreadable or ambiguous.
 
-    `column` is the number of the first affected column, from 1, or None; `columns` are the numbers of all affected
+    `column` is the number of the first affected column, from 1, or None. `columns` are the numbers of all affected
     columns. `surplus` are the cells after the last column with a name.
     """
 
@@ -68,22 +70,22 @@ class BinaryFile(Protocol):
     """An open file, pipe or download that returns bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Returns the next bytes, at most `size`; no bytes at the end."""
+        """Returns the next bytes, at most `size`, or no bytes at the end."""
 
 
 class ArrowStream(Protocol):
     """A table that can be read through Arrow: a DataFrame, a table, a relation or a stream of batches."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Returns a capsule with the stream, as Arrow's PyCapsule interface defines it."""
+        """Returns a capsule with the stream, as defined by Arrow's PyCapsule interface."""
 
 
 class TableForm(NamedTuple):
     """The options for finding the column names of a CSV or TSV file.
 
     Without a `header`, columns are numbered from 1. `header_line` is the number of the line with the names, if the
-    caller gave it. If `guesses` is false, a file with other lines above its names is rejected. A `layout` replaces all
-    guesses.
+    caller specified it. If `guesses` is false, a file with other lines above its names is rejected. A `layout` replaces
+    all guesses.
     """
 
     header: bool = True
@@ -102,7 +104,7 @@ ANY_FORM: Final = TableForm()
 
 
 def rows_looked_at(columns: int) -> int:
-    """Returns how many of the first rows are searched for columns that should have been read."""
+    """Returns how many of the first rows are searched for overlooked columns."""
     return max(100, min(1_000, _CELLS_LOOKED_AT // max(1, columns)))
 
 
@@ -113,10 +115,10 @@ L_co = TypeVar("L_co", bound=Layout, covariant=True)
 class Block(Generic[L_co]):
     """Consecutive rows of an input, stored as columns.
 
-    `first_number` is the number of the first of `size` rows. A cell is a string or, from a typed source, any value;
-    None means no value. `unreadable` maps the index of each unreadable row to its problem, and `ambiguous` the index
-    of each row whose cells may belong to other columns. `lines` are the numbers of the lines on which the rows begin,
-    or None if the input has no lines.
+    `first_number` is the number of the first of `size` rows. A cell is a string or, from a typed source, any value.
+    None stands for no value. `unreadable` maps the index of each unreadable row to its problem, and `ambiguous` does
+    the same for rows whose cells may belong to other columns. `lines` are the numbers of the lines on which the rows
+    begin, or None if the input has no lines.
     """
 
     first_number: int
@@ -127,7 +129,7 @@ class Block(Generic[L_co]):
     ambiguous: Mapping[int, RowProblem] = {}
     lines: Sequence[int] | None = None
     is_text: bool = False
-    """Whether the block comes from a text table. Messages then give the number of a column."""
+    """Whether the block comes from a text table. Messages then contain the number of the column."""
 
     def __len__(self) -> int:
         return self.size
@@ -152,7 +154,7 @@ class Block(Generic[L_co]):
         return (self.part(start, start + ROWS_PER_STEP) for start in range(0, self.size, ROWS_PER_STEP))
 
     def location_of(self, index: int, column: int | None = None) -> str:
-        """Returns the location of a row to begin a message, such as `line 5, column 3: `, or an empty string."""
+        """Returns a row's location for the start of a message, such as `line 5, column 3: `, or an empty string."""
         if self.lines is None:
             return ""
         return f"line {self.lines[index]}: " if column is None else f"line {self.lines[index]}, column {column}: "
@@ -180,7 +182,7 @@ def by_name(selection: "Selection[Any]") -> Callable[[str], str]:
 
 
 class Selection(NamedColumns, Protocol[L_co]):
-    """The columns that a job reads from its input, and its wording of errors."""
+    """The columns that a job reads from its input, and the job's wording of errors."""
 
     @property
     def form(self) -> TableForm:
@@ -188,7 +190,7 @@ class Selection(NamedColumns, Protocol[L_co]):
 
     @property
     def remarks(self) -> list[RowIssue]:
-        """Warnings about the whole input or one of its columns, for the report. Their row is 0."""
+        """The warnings for the report about the entire input or one of its columns. Their row is 0."""
 
     @property
     def paths(self) -> Sequence[str]:
@@ -203,7 +205,7 @@ class Selection(NamedColumns, Protocol[L_co]):
 
     @property
     def items(self) -> str:
-        """The accepted classes of items in an iterable, for a message."""
+        """The accepted classes of items in an iterable, as words for a message."""
 
     @property
     def instead_of_paths(self) -> str:
@@ -211,7 +213,7 @@ class Selection(NamedColumns, Protocol[L_co]):
 
     @property
     def why_no_xml(self) -> str | None:
-        """The reason why XML feeds are rejected; None if they are accepted."""
+        """The reason why XML feeds are rejected, or None if they are accepted."""
 
     @property
     def models(self) -> tuple[type, ...]:
@@ -222,7 +224,7 @@ class Selection(NamedColumns, Protocol[L_co]):
         """The classes of items that contain any number of rows."""
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> L_co:
-        """Returns the layout of a table with its names on this line. Raises InvalidInput if the names are unusable."""
+        """Returns the layout of a table whose names are on this line. Raises InvalidInput if the names are unusable."""
 
     def of_keys(self, names: Sequence[str]) -> L_co:
         """Returns the layout of objects with these keys, even if required ones are missing."""
@@ -274,7 +276,7 @@ class FoundColumns:
         """Raises InvalidInput if the job cannot use the options in the layout."""
 
     def notes(self) -> Sequence[RowIssue]:
-        """Returns the warnings about the whole input or one of its columns."""
+        """Returns the warnings about the entire input or one of its columns."""
         return self.remarks
 
     def read_columns(self) -> Mapping[str, str]:
@@ -292,7 +294,7 @@ T = TypeVar("T")
 
 
 has_undecoded: Final = re.compile("[\udc80-\udcff]").search
-"""Finds the characters that represent bytes that are not UTF-8."""
+"""Finds a character that represents a byte that is not UTF-8."""
 
 
 def convert_from(encoding: str | None) -> str:
@@ -302,7 +304,7 @@ def convert_from(encoding: str | None) -> str:
 
 
 def note_skipped_blanks(skipped: int, selection: Selection[Any]) -> None:
-    """Adds a remark on the number of blank lines that were skipped, if there are any."""
+    """Adds a remark with the number of skipped blank lines, if any were skipped."""
     if skipped:
         of = f"of more than {MAX_BLANK_ROWS:,} consecutive ones, only the first {MAX_BLANK_ROWS:,} count as rows"
         selection.remarks.append(RowIssue(0, "", f"{skipped:,} blank lines were skipped: {of}"))
@@ -313,32 +315,32 @@ class NoRows(InvalidInput):
 
 
 class Reader(abc.ABC, Generic[C]):
-    """Reads the rows of an input on demand, in blocks of at most `ROWS_PER_BLOCK`.
+    """The base class of readers, which read the rows of an input on demand, in blocks of at most `ROWS_PER_BLOCK` rows.
 
-    If reading fails, the reader first returns the rows before the error, and raises the error in the next step.
+    If reading fails, the reader first returns the rows before the error, and raises the error at the next call.
     """
 
     paths: Sequence[str] = ()
     """The paths, if the input has several files."""
     why_empty: str | None = None
-    """The reason why an input had no rows, once it has ended, if a reason is known."""
+    """The reason why an input that has ended had no rows, if it is known."""
     why_not_flushed: str | None = "a file is read as fast as its rows can be sent"
-    """The reason why rows never wait for later rows; None for an asynchronous iterable, where they do."""
+    """The reason why rows never wait for later rows, or None for an asynchronous iterable, in which they do."""
     total_rows: int | None = None
     """The number of rows, if it is known before they are read."""
     on_first_row: Callable[[], None] = staticmethod(lambda: None)
-    """Called when a row begins to wait for later rows."""
+    """A function that is called when a row starts to wait for later rows."""
 
     @property
     @abc.abstractmethod
     def fraction_read(self) -> float | None:
-        """The share of the input that was read, from 0 to 1; None if its size is unknown."""
+        """The share of the input that was read, from 0 to 1, or None if the size is unknown."""
 
     @abc.abstractmethod
     async def read_block(self) -> C | None:
-        """Returns the next rows, at least one; None at the end.
+        """Returns the next rows, at least one, or None at the end.
 
-        Raises InvalidInput if the input cannot be used, and any error that an iterable raises.
+        Raises InvalidInput if the input cannot be used. Also raises any error that an iterable raises.
         """
 
     @abc.abstractmethod
@@ -357,7 +359,9 @@ class Reader(abc.ABC, Generic[C]):
         """Excludes the job's output files from the files that patterns match. Files given by name are kept."""
 
     def find(self) -> Sequence[str]:
-        """Returns the paths of an input with several files. Call it in a thread, because it may list object stores."""
+        """Returns the paths of an input with several files. Must be called in a thread, because it may query object
+        stores.
+        """
         return self.paths
 
     def version_of(self, address: str) -> FileVersion:
@@ -365,7 +369,9 @@ class Reader(abc.ABC, Generic[C]):
         raise NotImplementedError  # only readers of files have addresses
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Returns the file that has the row with this number, and its number there; None for a single file."""
+        """Returns the file that contains the row with this number, and the row's number in that file. Returns None for
+        a single file.
+        """
         return None
 
     def __aiter__(self) -> Self:
@@ -387,7 +393,7 @@ class Reader(abc.ABC, Generic[C]):
 
 
 CUT: Final = ()
-"""Ends a list early if it comes between two items."""
+"""The marker that ends a list early if it comes between two items."""
 
 
 def in_lists(items: Iterable[T | tuple[()]]) -> Iterator[list[T]]:
@@ -416,8 +422,8 @@ THREAD_NAME: Final = "socialapi-reader"
 class ThreadedReader(Reader[Block[L]], Generic[L]):
     """Opens, reads and parses an input in a thread, one block at a time.
 
-    Nothing waits for the thread: a pipe, a network drive or a database may never respond, and even then, the program
-    must be able to close the reader and exit.
+    Closing never waits for the thread. A pipe, a network drive or a database may never respond, and the program must
+    still be able to close the reader and exit.
     """
 
     def __init__(self) -> None:
@@ -434,15 +440,17 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
 
     @abc.abstractmethod
     def _fraction(self) -> float | None:
-        """Returns the share of the input that was read, before the end is reached."""
+        """Returns the share of the input that was read so far."""
 
     @property
     def fraction_read(self) -> float | None:
-        """The share of the input that was read; None if its size is unknown, as for a pipe."""
+        """The share of the input that was read, or None if its size is unknown, as for a pipe."""
         return 1.0 if self._finished else self._fraction()
 
     async def read_block(self) -> Block[L] | None:
-        """Returns the next rows of the input. After a cancelled call, returns the rows that it would have returned."""
+        """Returns the next rows of the input. After a cancelled call, returns the rows that the cancelled call would
+        have returned.
+        """
         if self._step is None:
             self._step = Future()
             self._step.set_running_or_notify_cancel()
@@ -457,7 +465,9 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
                 self._step = None
 
     async def aclose(self) -> None:
-        """Releases the input without waiting for the thread, which releases it after a read that is still running."""
+        """Releases the input without waiting for the thread. If a read is still running, the thread releases the input
+        afterwards.
+        """
         with self._lock:
             self._closed = True
             if not self._at_work:

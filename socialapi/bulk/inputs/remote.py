@@ -1,8 +1,8 @@
 """Reads files from object stores and web servers.
 
-A version of a file is identified by its size and its ETag or time of last change. All content comes
-from one version: requests are conditional, or the version is checked again after reading. Failed
-requests to web servers are retried like API calls; the libraries of object stores retry their own.
+A version of a file is identified by its size and its ETag or modification time. To read all content from one version,
+requests are conditional, or the version is checked again after reading. Failed requests to web servers are retried like
+API calls. The libraries for object stores retry their own requests.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ SCHEMES: Final = ("https", "s3", "gs", "abfs", "memory")
 MAX_REDIRECTS: Final = 5
 CONNECT_SECONDS: Final = 30.0
 READ_SECONDS: Final = 60.0
-"""The timeout for the next bytes of a server."""
+"""The timeout for the next bytes from a server."""
 RETRIES: Final = RetryPolicy(max_attempts=5, max_wait_seconds=60.0)
 _headers: Final = LimitHeaders(())
 logger: Final = logging.getLogger("socialapi")
@@ -69,14 +69,14 @@ def _supported_scheme_of(address: str) -> str:
 
 
 class Body(Protocol):
-    """The response body with a file or one of its ranges."""
+    """The body of a response, which contains a file or a range of it."""
 
     @property
     def is_delimited(self) -> bool:
         """Whether the end of the body can be distinguished from a lost connection."""
 
     def read(self, size: int) -> bytes:
-        """Returns the next bytes, at most `size`; no bytes at the end."""
+        """Returns the next bytes, at most `size`, or no bytes at the end."""
 
     def close(self) -> None:
         """Ends the request."""
@@ -96,7 +96,7 @@ class Store(Protocol):
         """Requests the bytes of this version from `start` up to `stop`, or to the end."""
 
     def close(self) -> None:
-        """Closes the connections of this file."""
+        """Closes the connections for this file."""
 
 
 class RemoteFile(io.RawIOBase):
@@ -112,7 +112,7 @@ class RemoteFile(io.RawIOBase):
 
     @property
     def size(self) -> int | None:
-        """The size of the file in bytes; None if it is unknown."""
+        """The size of the file in bytes, or None if it is unknown."""
         return self.version.size
 
     @property
@@ -121,7 +121,7 @@ class RemoteFile(io.RawIOBase):
         return self.size is not None or self._opened().is_delimited
 
     def readable(self) -> bool:
-        """True."""
+        """Returns True."""
         return True
 
     def seekable(self) -> bool:
@@ -132,8 +132,8 @@ class RemoteFile(io.RawIOBase):
         """Makes the file seekable if its size is known. Raises InvalidInput if its versions cannot be compared."""
         if self.version.etag is None and self.version.changed_at is None:
             raise InvalidInput(
-                "its server sends neither an ETag nor a Last-Modified time, without which Parquet cannot be read in "
-                "ranges of one version: copy the file here first"
+                "its server sends neither an ETag nor a Last-Modified time, so ranges of different versions could be "
+                "mixed up: download the Parquet file first"
             )
         self._in_ranges = self.size is not None
 
@@ -158,7 +158,8 @@ class RemoteFile(io.RawIOBase):
             return 0
         if self._in_ranges and self._body is None and self.size is not None:
             self._stop = min(self._at + len(view), self.size)
-        # A range can be requested again. A whole file comes in one response, which can be retried only at its start.
+        # A range can be requested again. An entire file comes in one response, and the request can be retried only
+        # before any bytes have arrived.
         data = _with_retries(lambda: self._read(len(view)), is_repeatable=self._in_ranges or not self._at)
         if not data and self.size is not None:
             raise InvalidInput(
@@ -219,7 +220,9 @@ class Stores:
             raise
 
     def addresses_of(self, pattern: str) -> dict[str, FileVersion]:
-        """Returns the addresses of the matching files, sorted, with their versions. An address matches its own file."""
+        """Returns the addresses of the matching files, sorted, with their versions. The address of a file matches only
+        that file.
+        """
         scheme = _supported_scheme_of(pattern)
 
         def find() -> dict[str, FileVersion]:
@@ -284,7 +287,7 @@ class _Unavailable(Exception):
 
 
 def _with_retries(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
-    """Returns the result of `work`, and retries it if it is repeatable. Replaces errors of a store with InvalidInput,
+    """Returns the result of `work`. Retries failures if `is_repeatable`. Replaces a store's errors with InvalidInput,
     because they may contain an address with its query. Sleeps in the reading thread, unlike the retry loop of calls.
     """
     waited_seconds = 0.0
@@ -307,7 +310,7 @@ def _with_retries(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
         logger.info("reading a file: %s, retrying in %.1f s", says, decision.seconds)
         sleep(decision.seconds)
         waited_seconds += decision.seconds
-    raise InvalidInput(says)  # out here, since a store's error may hold an address with its query
+    raise InvalidInput(says)  # outside `except`: a store's error may contain an address with its query
 
 
 def _failure_of(problem: Exception) -> Failure:
@@ -340,7 +343,7 @@ def _says(problem: Exception) -> str:
         case TimeoutError():
             says = f"the store did not answer for {READ_SECONDS:.0f} s"
         case aiohttp.ClientPayloadError():
-            says = "the download broke off before its end"
+            says = "the download was interrupted"
         case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError():
             says = not_sent_reason(problem)
         case aiohttp.ClientConnectionError():
@@ -368,7 +371,7 @@ class _Website:
         return cast("T", self._asyn.sync(self._asyn.get_loop(), work))
 
     def version(self) -> FileVersion:
-        # Sends no HEAD request: an address that is signed for GET rejects it.
+        # Does not send a HEAD request, because an address that is signed for GET would reject it.
         return self._run(self._version)
 
     def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
@@ -408,7 +411,7 @@ class _Website:
         url = self._url
         for _ in range(1 + MAX_REDIRECTS):
             if url.scheme != "https":
-                raise InvalidInput("it redirects to an address without https, which is not followed")
+                raise InvalidInput("it redirects to an address without https, which is not allowed")
             options = await self._network.options_for(url.scheme, url.host or "", url.port)
             reply = await self._session.get(
                 url,
@@ -432,12 +435,12 @@ class _Website:
 
 
 def _url(address: str) -> URL:
-    """Returns the URL, and escapes blanks and non-ASCII characters. Existing escapes are kept."""
+    """Returns the URL, with blanks and non-ASCII characters escaped. Existing escapes are kept."""
     return URL(quote(address, safe=_PRINTABLE), encoded=True)
 
 
 def _version_of(reply: "aiohttp.ClientResponse") -> FileVersion:
-    """Returns the version of the whole file from the headers of a response, which may contain only a range."""
+    """Returns the version of the entire file from the headers of a response, which may contain only a range."""
     total = reply.headers.get("Content-Range", "").rpartition("/")[2]
     size = int(total) if total.isdigit() else reply.content_length if reply.status == 200 else None
     etag = reply.headers.get("ETag", "")
@@ -447,13 +450,13 @@ def _version_of(reply: "aiohttp.ClientResponse") -> FileVersion:
 
 
 def _why_not_read(reply: "aiohttp.ClientResponse", version: FileVersion, asked: str | None) -> str | None:
-    """Returns why a response cannot be used, or None. `asked` is the requested range, or None for the whole file."""
+    """Returns why a response cannot be used, or None. `asked` is the requested range, or None for the entire file."""
     if reply.status == 412 or (reply.status in (200, 206) and _is_other(_version_of(reply), version)):
         return _CHANGED
     if reply.status not in (200, 206):
         return _refused(reply.status)
     if asked is not None and reply.status == 200:
-        return "the server does not support ranges, which Parquet needs: copy the file here first"
+        return "the server does not support ranges, which Parquet needs: download the file first"
     start = (asked or "bytes=").removeprefix("bytes=").partition("-")[0]
     if (asked is None) != (reply.status == 200) or not reply.headers.get("Content-Range", "").startswith(
         f"bytes {start}-" if start else ""
@@ -475,7 +478,7 @@ def _refused(status: int) -> str:
     if status in (404, 410):
         return "there is no such file"
     if status in (401, 403):
-        return f"the server refuses it (HTTP {status}): check the address, which may have expired"
+        return f"the server rejected the request (HTTP {status}): check the address, which may have expired"
     return f"the server answered HTTP {status}"
 
 
@@ -553,7 +556,7 @@ class _OtherStore:
 
 
 class _Bucket(_OtherStore):
-    """An object in S3 or a store with the same protocol."""
+    """An object in S3, or in a store with the same protocol."""
 
     is_conditional = True
 

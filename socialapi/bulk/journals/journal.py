@@ -1,4 +1,4 @@
-"""The interface of journals, which let a job continue where it was stopped."""
+"""The interface of journals, which let a job resume where it stopped."""
 
 import asyncio
 import hashlib
@@ -23,12 +23,12 @@ DIFFERENCES_SHOWN: Final = 8
 
 Setting = str | int | float | bool | None
 State = Literal["finished", "stopped", "interrupted"]
-"""The end of a run: every row was settled (finished), an error stopped it, or it was cancelled (interrupted)."""
+"""How a run ended: finished (every row was settled), stopped (by an error), or interrupted (cancelled)."""
 
 
 @attrs.frozen(kw_only=True)
 class JobIdentity(FrozenRecord):
-    """The identity of a job, equal for a repeated call. It contains no personal data and no secrets."""
+    """The identity of a job, which is the same when a call is repeated. It contains no personal data and no secrets."""
 
     kind: str
     """The kind of job, for example `catalog load`."""
@@ -40,7 +40,7 @@ class JobIdentity(FrozenRecord):
     """All options that affect what is sent."""
 
     def differences(self, now: "JobIdentity") -> list[str]:
-        """Returns a line, with both values, for each property that differs from another identity."""
+        """Returns a line with both values for each property that differs from another identity."""
         found = [_difference("kind", self.kind, now.kind)] if self.kind != now.kind else []
         for here, there in ((self.target, now.target), (self.source, now.source), (self.settings, now.settings)):
             names = [*here, *(name for name in there if name not in here)]
@@ -57,8 +57,8 @@ class JobIdentity(FrozenRecord):
 class Outcome(FrozenRecord):
     """The outcome of a row: `accepted`, `rejected`, or an outcome of the job. `digest` is a `digest64`.
 
-    `field` and `reason` describe a rejection, and `warnings` are pairs of field and reason. None of
-    these contains a value of the row.
+    `field` and `reason` describe a rejection, and `warnings` are pairs of field and reason. None of them contains a
+    value from the row.
     """
 
     row: int
@@ -86,8 +86,8 @@ class RecordedBatch(FrozenRecord):
 class Opened(FrozenRecord):
     """The state of a journal when it is opened.
 
-    `started_at` is the start of the first run, from which times are computed. `is_finished` is true
-    if an earlier run settled every row, and `last_batch` is the highest number of a confirmed batch.
+    `started_at` is the start of the first run, with which times in the input are compared. `is_finished` is true if an
+    earlier run settled every row, and `last_batch` is the highest number of a confirmed batch.
     """
 
     job_id: str
@@ -100,14 +100,14 @@ class Opened(FrozenRecord):
 
 @runtime_checkable
 class Journal(Protocol):
-    """Records the progress of a job. When a method returns, its data is durable.
+    """The recorded progress of a job. When a method returns, its changes are durable.
 
-    Belongs to one job, between `open` and `aclose`. Every method raises ConfigurationError if the
-    journal cannot be read or written, and the job then stops sending.
+    A journal belongs to one job between `open` and `aclose`. Every method raises ConfigurationError if the journal
+    cannot be read or written, and the job then stops sending.
     """
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Begins a run. Raises InvalidInput, which lists the differences, if the journal belongs to another job."""
+        """Starts a run. Raises InvalidInput with the differences if the journal belongs to another job."""
 
     async def recall(self, number: int) -> RecordedBatch | None:
         """Returns the batch with this number, or None if it was never begun."""
@@ -125,16 +125,16 @@ class Journal(Protocol):
         """Records outcomes of rows that belong to no batch, or whose batch is not complete yet."""
 
     async def keep(self, name: str, number: int) -> int:
-        """Stores a number under a name. Returns the number that was stored first."""
+        """Stores a number under a name unless one is stored there already. Returns the stored number."""
 
     async def kept(self, name: str) -> int | None:
         """Returns the number stored under a name, or None."""
 
     async def last_row(self) -> int:
-        """Returns the highest number of a row that has an outcome or is in a recorded batch, or 0."""
+        """Returns the number of the last row that has an outcome or is in a recorded batch, or 0."""
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """Records the end of the run and its counts. If this run recorded nothing, a finished job stays finished."""
+        """Records the end of the run and its counts. A finished job stays finished if this run recorded nothing."""
 
     async def aclose(self) -> None:
         """Closes the journal. Idempotent."""
@@ -164,7 +164,7 @@ def impersonal(name: str) -> str:
 
 
 def columns_setting(columns: ColumnMapping) -> str:
-    """Returns the column mapping for a journal, with digests of the names that may be personal data."""
+    """Returns the column mapping for a journal, with digests in place of names that may be personal data."""
     mapping = {
         kind: impersonal(str(names)) if isinstance(names, str | int) else [impersonal(str(name)) for name in names]
         for kind, names in columns.items()
@@ -196,8 +196,8 @@ class Files(Protocol):
 
 
 async def fingerprint(source: object, files: Files) -> dict[str, str | int]:
-    """Returns the properties that identify an input: for a file, its path, its size and a digest of its beginning;
-    for a remote file, its address, its size and its ETag or time; for any other input, its type.
+    """Returns the properties that identify an input: for a file, its path, its size and a digest of its beginning; for
+    a remote file, its address, its size and its ETag or modification time; for any other input, its type.
 
     Raises InvalidInput for a file that cannot be read.
     """
@@ -217,7 +217,7 @@ def _fingerprint(source: object, files: Files) -> dict[str, str | int]:
 
 
 def _of_file(path: str | os.PathLike[str], which: str, files: Files) -> dict[str, str | int]:
-    from socialapi.bulk.inputs.files import name_of, why  # loads the readers of all formats
+    from socialapi.bulk.inputs.files import name_of, why  # late, because it imports the readers of all formats
 
     text = os.fsdecode(path)
     if is_address(text):
@@ -257,7 +257,9 @@ def _shown(name: str, value: Setting) -> str:
 
 
 def _with_addresses_hidden(settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Returns the settings for a message. Hides strings with an @, which may be e-mail addresses, except paths."""
+    """Returns the settings for a message. Hides strings with an @, which may be e-mail addresses, unless they are
+    paths.
+    """
     return {
         name: "<hidden>" if isinstance(value, str) and "@" in value and not Path(value).is_absolute() else value
         for name, value in settings.items()

@@ -22,11 +22,10 @@ T = TypeVar("T")
 class JournalView:
     """The content of a journal that no job is using.
 
-    `state` is `finished`, `stopped`, `interrupted` (including after a kill) or `empty`. `batches` and
-    `rows` count confirmed batches and their rows, and `unconfirmed` counts batches that were only
-    begun. `outcomes` is the number of rows with each outcome. `counts` are the counts in the last
-    run's report, empty if the run was killed. `texts` are the strings stored with
-    `SqliteJournal.remember`.
+    `state` is `finished`, `stopped`, `interrupted` (including after a kill) or `empty`. `batches` and `rows` count
+    confirmed batches and their rows, and `unconfirmed` counts batches that were begun but not confirmed. `outcomes` is
+    the number of rows with each outcome. `counts` are the counts in the last run's report, empty if the run was killed.
+    `texts` are the strings stored with `SqliteJournal.remember`.
     """
 
     path: Path
@@ -49,24 +48,24 @@ class JournalView:
         return self.state == FINISHED
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns JSON-ready values."""
+        """Returns the view as JSON-ready values."""
         return attrs.asdict(
             self, value_serializer=lambda _, __, value: str(value) if isinstance(value, Path) else value
         )
 
 
 def look(path: str | os.PathLike[str]) -> JournalView | None:
-    """Returns the content of a journal; None while a job uses it. Raises ConfigurationError for any other file."""
+    """Returns the content of a journal, or None while a job uses it. Raises ConfigurationError for any other file."""
     return _read(Path(path), lambda connection: _view(Path(path), connection))
 
 
 def is_journal(path: Path) -> bool:
-    """Returns whether the file begins like a journal."""
+    """Returns whether the file starts like a journal."""
     return application_id_of(path) == SCHEMA.application_id
 
 
 def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
-    """Returns the result of `work` for a journal, in one transaction; None while a job uses it."""
+    """Returns the result of `work` for a journal, in one transaction, or None while a job uses the journal."""
     if not path.is_file():
         raise ConfigurationError(f"there is no journal {path}")
     try:

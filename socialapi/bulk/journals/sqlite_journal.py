@@ -39,8 +39,7 @@ SCHEMA: Final = Schema(
 class SqliteJournal:
     """A journal in a separate SQLite file. Waiting writes share one commit.
 
-    Every row has a checksum of its content, which reveals damage: an unconfirmed batch never counts
-    as confirmed.
+    Every row has a checksum of its content, so damage is detected and an unconfirmed batch never counts as confirmed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -70,12 +69,12 @@ class SqliteJournal:
         return {row[0]: _outcome(row) for row in found}
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
-        """Records outcomes of rows outside of batches."""
+        """Records outcomes of rows that belong to no batch, or whose batch is not complete yet."""
         if outcomes:
             await self._database.write(lambda connection: _note(connection, outcomes))
 
     async def keep(self, name: str, number: int) -> int:
-        """Stores a number under a name. Returns the number that was stored first."""
+        """Stores a number under a name unless one is stored there already. Returns the stored number."""
         statement = "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)"
         await self._database.write(lambda connection: _insert(connection, statement, [(name, number)]))
         first = await self.kept(name)
@@ -89,12 +88,12 @@ class SqliteJournal:
         return found[0][1] if found else None
 
     async def remember(self, name: str, text: str) -> None:
-        """Stores a string under a name, in place of an earlier one. A new job in an empty journal removes it."""
+        """Stores a string under a name and replaces an earlier one. A new job that uses an empty journal removes it."""
         statement = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?)"
         await self._database.write(lambda connection: _insert(connection, statement, [(name, text)]))
 
     async def last_row(self) -> int:
-        """Returns the highest number of a row that has an outcome or is in a recorded batch."""
+        """Returns the number of the last row that has an outcome or is in a recorded batch, or 0."""
         return await self._database.run(_last_row)
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
@@ -155,7 +154,7 @@ class JobLine:
 
 
 def inspect(connection: sqlite3.Connection) -> None:
-    """Raises sqlite3.DatabaseError if the file is damaged. Call it before anything is read."""
+    """Raises sqlite3.DatabaseError if the file is damaged. Must be called before anything is read."""
     connection.text_factory = lambda text: text.decode("utf-8", "replace")  # the checksum detects changes
     # Not `quick_check`, which does not compare indexes with their tables.
     if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
@@ -169,7 +168,7 @@ def has_records(connection: sqlite3.Connection) -> bool:
 
 
 def job_of(connection: sqlite3.Connection) -> JobLine | None:
-    """Returns the job of the file; None before the first job."""
+    """Returns the job of the file, or None before the first job."""
     lines = _unsealed(connection.execute("SELECT * FROM job WHERE number = 1"))
     return JobLine(*lines[0][1:]) if lines else None
 

@@ -39,12 +39,12 @@ _COUNTED: Final = re.compile("(?:[+]?1)?0?1234567890?").fullmatch
 
 
 MAX_REASONS_KEPT: Final = 100
-"""The largest number of reasons counted separately, per field or for whole rows."""
+"""The maximum number of reasons that are counted separately, per field or for entire rows."""
 OTHER_REASONS: Final = "other reasons"
 
 
 def count_reason(reasons: Counter[str], reason: str) -> None:
-    """Counts a reason separately, or with the other reasons if there are too many different ones."""
+    """Counts a reason separately, or under `OTHER_REASONS` if there are too many different reasons."""
     reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
 
 
@@ -64,7 +64,7 @@ def _known(plain: Iterable[str]) -> dict[str, Known]:
 _DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
 _PHONE_DIGESTS: Final = _known(_PHONES)
 WELL_KNOWN: Final = frozenset(_DIGESTS | _PHONE_DIGESTS)
-"""The digests of the empty string and of placeholders of any kind."""
+"""The digests of the empty string, of placeholders, and of such digests."""
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
@@ -135,7 +135,7 @@ async def linted(
 
 
 def is_ordinary_number(text: str) -> bool:
-    """Returns whether a value has only digits, optionally after a plus, and does not end like a placeholder."""
+    """Returns whether a value consists of digits, optionally after a plus sign, and does not end like a placeholder."""
     return (
         text[-1:] != text[-2:-1]
         and text[-2:] not in ("89", "90")
@@ -159,7 +159,7 @@ def findings_of(
     *,
     has_region: bool,
 ) -> Iterator[Finding]:
-    """Yields all findings, first the findings about whole rows."""
+    """Yields all findings, starting with the findings about entire rows."""
     yield from _of_rows(report, broken_rows)
     for reason, count in refused_rows.items():
         text = f"{_of(count, report.rows)} rows: {reason}; an upload would reject them"
@@ -175,7 +175,7 @@ def findings_of(
 
 
 def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
-    """Yields a finding for each remark about the whole input or about an ignored column."""
+    """Yields a finding for each remark about the entire input or about a column."""
     for each in remarks:
         file = f"{each.file}: " if each.file else ""
         column = f'the column "{each.field}" ' if each.field else ""
@@ -184,7 +184,7 @@ def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
 
 def _of_rows(report: LintReport, broken_rows: Mapping[str, int]) -> Iterator[Finding]:
     if report.broken_off is not None:
-        yield Finding("the input breaks off; the rest was not checked", "high", is_error=True)
+        yield Finding("the input could not be read to its end; the rest was not checked", "high", is_error=True)
     if not report.rows:
         yield Finding("there are no rows", "high")
         return
@@ -197,7 +197,7 @@ def _of_rows(report: LintReport, broken_rows: Mapping[str, int]) -> Iterator[Fin
     if report.duplicates:
         about = "" if report.duplicates_are_exact else "about "
         risk = "medium" if report.duplicates > _MUCH * report.rows else "low"
-        text = f"{about}{_of(report.duplicates, report.rows)} rows: repeat an earlier one; each is sent once"
+        text = f"{about}{_of(report.duplicates, report.rows)} rows: duplicates of an earlier row; each distinct row is sent once"
         yield Finding(text, risk)
 
 
@@ -252,7 +252,10 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
 def _of_column(column: ColumnLint) -> Iterator[Finding]:
     plain = column.present - column.digests
     if _SAYS_HASHED(column.name) and plain:
-        text = f'the column "{column.name}" is called hashed, and {plain:,} of its {column.present:,} values are not'
+        text = (
+            f'the name of the column "{column.name}" says that its values are hashed, but {plain:,} of its '
+            f"{column.present:,} values are not"
+        )
         yield Finding(text, "medium" if plain > _SOME * column.present else "low")
     elif column.digests and plain and min(column.digests, plain) > _LITTLE * column.present:
         text = f'the column "{column.name}" mixes digests ({column.digests:,}) and plain values ({plain:,})'

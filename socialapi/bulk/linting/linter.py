@@ -50,7 +50,7 @@ from socialapi.session.network import Network
 
 _OVERRIDES: Final = frozenset(OVERRIDES)
 _OF_COLUMNS: Final = frozenset({MOJIBAKE, UNKNOWN_COUNTRY})
-"""The reasons of warnings that a lint reports once per column."""
+"""The reasons for warnings that a lint reports once per column."""
 
 
 async def lint_records(
@@ -68,9 +68,9 @@ async def lint_records(
     """Returns the report that predicts an upload of the records, or of the first `sample` records.
 
     `reading` are the upload options for reading the input. `takes_effective_at` is true if the target accepts a start
-    time. `now` is the time of the upload. Nothing is sent, and memory stays flat. Raises InvalidInput for invalid
-    options and unreadable input, and NoRows for an empty input unless `allow_empty` is true. If the input breaks off
-    later, the report contains the error.
+    time. `now` is the time of the upload. Nothing is sent, and memory use stays flat. Raises InvalidInput for invalid
+    options and unreadable input, and NoRows for an empty input unless `allow_empty` is true. If reading fails later,
+    the report contains the error.
     """
     faults, kinds, options = Faults(), tuple(kinds), UploadOptions(**reading)
     if sample is not None and sample < 1:
@@ -196,7 +196,7 @@ class Linter:
         counts.by_region += without_code
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
-        """Counts a value that is not plain, and the problem with it."""
+        """Counts a value that is not plain, and its problem if it has one."""
         text = trimmed(text)
         if not (text or remark):
             return
@@ -213,7 +213,7 @@ class Linter:
         self._look_closer(kind, text, value, remark, column)
 
     def _column(self, field: str, kind: str) -> _Counts:
-        """Returns the counts of a column. If there are too many columns, only the first ones are kept."""
+        """Returns the counts of a column. If there are too many columns, only the first ones appear in the report."""
         column = self._columns.get((field, kind))
         if column is None:
             column = _Counts()
@@ -222,7 +222,7 @@ class Linter:
         return column
 
     def _look_closer(self, kind: IdentifierKind, text: str, value: str, remark: str, column: _Counts) -> None:
-        """Counts values that can be sent but are useless, and the notations of values."""
+        """Counts digests, placeholders, missing country codes and other properties of a value."""
         counts = self._kinds[kind]
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)
@@ -276,7 +276,7 @@ class Linter:
         )
         findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
         counted = [
-            RowIssue(0, shown_name(field), f"has {count:,} values each of which {reason}")
+            RowIssue(0, shown_name(field), f"has {count:,} values, each of which {reason}")
             for (field, reason), count in self._remarks.items()
         ]
         return attrs.evolve(report, findings=(*remarks_of((*self._selection.remarks, *counted)), *findings))

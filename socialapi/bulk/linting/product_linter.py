@@ -46,9 +46,9 @@ async def lint_products(
 ) -> LintReport:
     """Returns the report that predicts a load of the products, or of the first `sample` products.
 
-    `now` is the time of the load, by default the current time. Nothing is sent, and memory stays flat. Raises
+    `now` is the time of the load, by default the current time. Nothing is sent, and memory use stays flat. Raises
     InvalidInput for invalid options and unreadable input, and NoRows for an empty input unless `allow_empty` is true.
-    If the input breaks off later, the report contains the error.
+    If reading fails later, the report contains the error.
     """
     options = UpsertOptions(
         columns=columns,
@@ -76,11 +76,11 @@ async def lint_products(
 
 
 class DuplicateCounter:
-    """Counts duplicate rows: exactly up to `most` distinct rows, and approximately beyond that.
+    """Counts duplicate rows. The count is exact up to `most` distinct rows, and approximate beyond that.
 
     The estimate counts the duplicates in a sample (the rows whose hash ends in a certain number of zero bits) and
-    scales the count up. The sample shrinks as rows are added. Unlike an estimate of the number of distinct rows, this
-    is accurate for few duplicates as well as for many.
+    scales the count up. The share of sampled rows shrinks as rows are added. Unlike an estimate of the number of
+    distinct rows, this is accurate for few duplicates as well as for many.
     """
 
     def __init__(self, most: int = MAX_KEPT) -> None:
@@ -89,7 +89,7 @@ class DuplicateCounter:
         self._mask = 0
 
     def add(self, row: Hashable) -> None:
-        """Adds one more row."""
+        """Adds a row."""
         key = hash(row)
         if key & self._mask:
             return
@@ -194,7 +194,7 @@ class ProductLinter:
     def _findings(self, report: LintReport) -> Iterator[Finding]:
         yield from remarks_of(self._selection.remarks)
         if report.broken_off is not None:
-            yield Finding("the input breaks off; the rest was not checked", "high", is_error=True)
+            yield Finding("the input could not be read to its end; the rest was not checked", "high", is_error=True)
         if not report.rows:
             yield Finding("there are no rows", "high")
             return
@@ -212,7 +212,8 @@ class ProductLinter:
         if report.duplicates:
             about = "" if report.duplicates_are_exact else "about "
             text = (
-                f"{about}{report.duplicates:,} of {report.rows:,} rows: have the id of an earlier row, and replace it"
+                f"{about}{report.duplicates:,} of {report.rows:,} rows: have the id of an earlier row, "
+                "which they replace"
             )
             yield Finding(text, "medium" if report.duplicates > _MANY * report.rows else "low")
         if self._with_tags:

@@ -1,8 +1,9 @@
-"""Puts products into batches of 25, and keeps the order of products that depend on each other.
+"""Puts products into batches of 25 and keeps dependent products in order.
 
-Products with the same id depend on each other, because the later one replaces the earlier one. Products of a group
-depend on each other, because the service shows the variant submitted first. A product whose predecessor is in flight is
-held back until the predecessor is settled. Other products continue, so no request waits for another.
+Products with the same id depend on each other, because the later one replaces the earlier one. Products in the same
+group depend on each other, because the service shows the variant submitted first. A product whose predecessor is in
+flight is held back until the predecessor is settled. Other products are sent meanwhile, so no request waits for
+another.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import RowIssue
 
 MAX_HELD: Final = 500
-"""The number of held products at which reading pauses, so that memory stays flat."""
+"""The number of held-back products at which reading pauses, so that memory use stays flat."""
 
 
 class ProductBatcher:
@@ -58,7 +59,7 @@ class ProductBatcher:
 
     @property
     def first_waiting(self) -> int | None:
-        """The number of the first product that is not in a submitted batch; None if there is none."""
+        """The number of the first product that is not in a submitted batch yet, or None."""
         return min((row.number for row in (*self._open.rows, *self._held[:1])), default=None)
 
     async def flush(self) -> None:
@@ -69,13 +70,13 @@ class ProductBatcher:
         await self._dispatch()
 
     def settled(self, batch: ProductBatch) -> None:
-        """Records that no product of the batch will get another outcome, so held products may follow."""
+        """Records that the batch is done, so that the products it held back can be released."""
         self._live_ids -= batch.ids
         self._live_groups -= batch.groups
         self._freed.set()
 
     async def _continue(self) -> None:
-        """Submits the open batch, and waits until held products can be placed."""
+        """Submits the open batch, and waits until held-back products can be added to a batch."""
         await self._dispatch()
         if self._stopped():
             return
@@ -96,7 +97,7 @@ class ProductBatcher:
             self._held_groups[row.group] += 1
 
     async def _release(self) -> None:
-        """Puts the held products that no longer have to wait into batches, in order."""
+        """Moves the held-back products that no longer have to wait into batches, in order."""
         self._freed.clear()
         held, self._held = self._held, []
         self._held_ids.clear()
@@ -121,12 +122,12 @@ class ProductBatcher:
 
 
 REMEMBERED_IDS: Final = 100_000
-"""The number of ids in each of the two remembered generations."""
+"""The number of ids in each of the two generations that are remembered."""
 IDS_SHOWN: Final = 5
 
 
 class RepeatedIds:
-    """Detects, in bounded memory, ids that occur again within 100,000 products or more."""
+    """Detects repeated ids in bounded memory: every repetition within 100,000 products, and some later ones."""
 
     def __init__(self) -> None:
         self._young: IdentifierTable[bool] = IdentifierTable()
@@ -136,7 +137,7 @@ class RepeatedIds:
         self._first_ids: dict[str, None] = {}
 
     def note(self, row: ProductRow) -> None:
-        """Notes the id of the next valid product, and sets `row.is_repeated`."""
+        """Remembers the id of the next valid product, and sets `row.is_repeated`."""
         product_id = row.shape["id"]
         row.is_repeated = bool(self._young.get(product_id) or self._old.get(product_id))
         self._young.put(product_id, True)
@@ -149,25 +150,24 @@ class RepeatedIds:
                 self._first_ids[product_id] = None
 
     def warning(self) -> RowIssue | None:
-        """Returns one warning about all repeated ids; None if no id was repeated."""
+        """Returns one warning about all repeated ids, or None if no id was repeated."""
         if not self._count:
             return None
         shown = ", ".join(map(printable, list(self._first_ids)[:IDS_SHOWN]))
         more = ", …" if len(self._first_ids) > IDS_SHOWN else ""
         products = "1 product has" if self._count == 1 else f"{self._count:,} products have"
-        reason = f"{products} the id of an earlier one; in the order of the input, each replaces the one before: {shown}{more}"
+        reason = f"{products} the id of an earlier product; each replaces its predecessor, in input order: {shown}{more}"
         return RowIssue(self._first_row, "id", reason)
 
 
 IN_MEMORY_BYTES: Final = 8_000_000
-"""The number of bytes kept in memory before they are moved to a file on the disk."""
+"""The number of bytes kept in memory before they are moved to a file on disk."""
 
 
 class WaitingProducts:
-    """A temporary file of valid products. All products are added first, and then taken in the same order.
+    """A temporary file of valid products. All products are added first and then read back in the same order.
 
-    The file has no name, and only its owner can read it. `add` raises InvalidInput if it cannot be
-    written.
+    The file has no name, and only its owner can read it. `add` raises InvalidInput if the file cannot be written.
     """
 
     def __init__(self) -> None:
@@ -181,18 +181,18 @@ class WaitingProducts:
             await asyncio.to_thread(self._write, parts)
 
     async def take(self) -> Sequence[ProductRow]:
-        """Returns the next products; an empty sequence at the end."""
+        """Returns the next products, or an empty sequence at the end."""
         return await asyncio.to_thread(self._read)
 
     async def aclose(self) -> None:
-        """Releases the products. Idempotent."""
+        """Deletes the file. Idempotent."""
         await asyncio.to_thread(self._file.close)
 
     def _write(self, rows: Sequence[tuple[int, bytes, Sequence[str] | None, bool]]) -> None:
         try:
             pickle.dump(rows, self._file)
         except OSError as problem:
-            says = f"the temporary file in which products wait cannot be written: {problem.strerror}"
+            says = f"the temporary file for waiting products cannot be written: {problem.strerror}"
         else:
             return
         raise InvalidInput(says)

@@ -53,17 +53,17 @@ _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
 """The fields for which the first of several values is sent."""
 _MAX_DEPTH: Final = 10
 _MAX_VALUES: Final = 1_000
-"""The largest number of values in an array that is searched."""
+"""The maximum length of an array that is searched for values."""
 _is_count: Final = re.compile("[0-9]{1,18}").fullmatch
 _MAX_PLAIN: Final = 10**18
-"""Integers below this limit fit into 64 bits and are quickly converted to strings."""
+"""Integers below this limit fit into 64 bits and convert quickly to strings."""
 _REQUIRED: Final = frozenset(REQUIRED)
 _EMPTY: Final = frozenset({type(None), Unset})
 _NUMBERS: Final = frozenset({float, Decimal})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
-    """Returns the products of a block. Unusable products have a `problem`. Plain cells are read a column at a time."""
+    """Returns the products of a block. Unusable products have a `problem`. Reads plain cells column by column."""
     reading = _Reading(block)
     for column in block.layout.columns:
         reading.take(column)
@@ -89,14 +89,14 @@ class _Reading:
         self._block = block
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
-        """For each field, the column name from which each row's value comes."""
+        """For each field, the name of the column that provides each row's value."""
         self._problems: dict[int, tuple[str, str, str]] = {}
         """Maps each row with a problem to its first unusable field, the location in the file, and the reason."""
         self._warnings: dict[int, list[tuple[str, str]]] = {}
         self._converted: dict[int, list[str]] = {}
         self._has_gaps = False
         self._unchecked = set[int]()
-        """The rows with a value that may break the rules of its field."""
+        """The rows with a value that may be invalid for its field."""
 
     def take(self, column: ProductColumn) -> None:
         """Reads the cells of a column."""
@@ -131,14 +131,14 @@ class _Reading:
                 self._problems[index] = (field, location, problem)
 
     def fill(self, field: str, value: str | int) -> None:
-        """Sets a field to this value in all products without a value for the field."""
+        """Sets a field to this value in all products that have no value for it."""
         # Moved to the end, as if the block had no such column, because the order of fields must not depend on other
         # rows.
         values = self._values.pop(field, [""] * len(self._block))
         self._values[field] = [value if _is_empty(each) else each for each in values]
 
     def _merge(self, column: ProductColumn, values: Sequence[Any], problems: dict[int, str | None]) -> None:
-        """Adds the values of another column of a field. Only images may have several values."""
+        """Adds the values of another column for the same field. Only images may have several values."""
         field, before, names = column.field, self._values[column.field], self._names[column.field]
         for index, value in enumerate(values):
             if _is_empty(value):
@@ -176,12 +176,12 @@ class _Reading:
 
     @property
     def unusual(self) -> AbstractSet[int]:
-        """The rows with a problem, a warning, or a converted or unchecked value. Most feeds have few."""
+        """The rows with a problem, a warning, or a converted or unchecked value. Most feeds have few such rows."""
         of_block = (self._block.unreadable, self._block.ambiguous)
         return self._unchecked.union(*of_block, self._problems, self._warnings, self._converted)
 
     def row(self, index: int, shape: dict[str, Any], values: list[Any] | None) -> ProductRow:
-        """Returns a product with its problem, warnings and other remarks."""
+        """Returns the product in a row, with its problem, its warnings and its converted fields."""
         block, layout = self._block, self._block.layout
         number = block.first_number + index
         if (problem := block.unreadable.get(index)) is not None:
@@ -235,7 +235,7 @@ class _Reading:
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
         """Returns the value of an array: all images in one string, a single or repeated value once, or the first of
-        several values for fields where merchants often give more than one. Returns any other array unchanged.
+        several values for fields for which merchants often give several. Returns any other array unchanged.
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell
@@ -274,7 +274,7 @@ def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[An
             return found, None
     elif not isinstance(given[0], Mapping):
         return given, None if field == IMAGES else IS_LIST
-    is_object = f'is an object: say which member to read, as in columns={{"{field}": "<column>.<member>"}}'
+    is_object = f'is an object: give the path of the value in it, as in columns={{"{field}": "<column>.value"}}'
     return given, UNCLEAR_PRICE if field in PRICES else is_object
 
 
@@ -352,7 +352,7 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
 
 
 def _text_of(field: str, cell: Any) -> str | None:
-    """Returns the string in a cell, empty if there is no value; None if the cell must be read individually."""
+    """Returns the string in a cell (empty for no value), or None if the cell must be read individually."""
     if cell.__class__ is str:
         text: str = cell
         return text
@@ -367,7 +367,7 @@ def _text_of(field: str, cell: Any) -> str | None:
 
 
 def _count_of(cell: Any) -> int | Literal[""] | None:
-    """Returns the count in a cell, "" if there is no value; None if the cell must be read individually."""
+    """Returns the count in a cell (an empty string for no value), or None if the cell must be read individually."""
     if cell.__class__ is str:
         text = cell.strip()
         return int(text) if _is_count(text) is not None else None if text else ""
@@ -381,7 +381,7 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
 
 
 def _sent(field: str, text: str) -> str | None:
-    """Returns the string to send; None if it is invalid or needs a warning."""
+    """Returns the string to send, or None if the value is invalid or needs a warning."""
     reading = read_text(field, text)
     if reading.problem is not None or reading.warnings or not isinstance(reading.value, str):
         return None
@@ -392,9 +392,9 @@ def _sent(field: str, text: str) -> str | None:
 class _Tests:
     """The tests that show whether a value of a field can be sent unchanged.
 
-    `rules` are the rules of `Product`, and `every` also includes the tests that the value needs no conversion. In
-    addition, the value must not be in `left_out`, an identifier must not look like a rewritten number, and values of
-    some fields must not contain HTML entities.
+    `rules` are the rules of `Product`, and `every` also includes tests that the value needs no conversion. In addition,
+    the value must not be in `left_out`, an identifier must not look like a rewritten number, and values of some fields
+    must not contain HTML entities.
     """
 
     rules: tuple[Test, ...]
@@ -452,8 +452,8 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
         reason = problem.reason
     else:
         return (int(digits) if field == "inventory" else digits), None
-    # A fraction is valid in a text field, such as a size, but not in an identifier. The rules of the field reject a
-    # fraction as a count.
+    # A fraction is valid in a text field, such as a size, but not in an identifier. As a count, a fraction is rejected
+    # by the rules of the field.
     is_fine = reason == NOT_TEXT and field not in IDENTIFIERS
     return (value if field == "inventory" else _written(value)), None if is_fine else reason
 

@@ -17,7 +17,7 @@ COUNTED: Final = {"CREATE_SUCCESS": "created", "UPDATE_SUCCESS": "updated", "NO_
 """Maps the service's status for an accepted product to the name of its counter."""
 
 Refused = tuple[ProductRow, str, str]
-"""A rejected product, the invalid fields, and the reason."""
+"""A rejected product, its invalid fields, and the reason."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -34,7 +34,7 @@ class ProductCounters(RowCounters):
     deleted: int = 0
     unconfirmed: int = 0
     unreadable: int = 0
-    """The number of rejected rows whose product is unknown, because their id could not be read."""
+    """The number of rejected rows whose id could not be read, so that their product is unknown."""
     vanished_ids: list[str] = attrs.field(factory=list)
     foreseen_new: int = 0
     """The number of products that are not in the digest file."""
@@ -44,7 +44,9 @@ class ProductCounters(RowCounters):
     selection: ProductColumns = attrs.field(factory=ProductColumns)
 
     def columns(self) -> Sequence[str]:
-        """Returns the columns of the rejects file: those of the feed, or the product fields for several files."""
+        """Returns the columns of the rejects file: the columns of the feed, or the product fields if the input has
+        several files.
+        """
         return self.selection.table_names if self.file_row_of(1) is None else (*FILE_COLUMNS, *FIELDS)
 
     def count_accepted(self, status: str, rows: Sequence[ProductRow]) -> None:
@@ -83,7 +85,7 @@ class ProductCounters(RowCounters):
         return [*(file_row or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
 
     def foresee(self, *, new: int, changed: int) -> None:
-        """Sets how many of the products so far are new, and how many have changed since the last load."""
+        """Sets how many of the products read so far are new, and how many have changed since the last load."""
         self.foreseen_new, self.foreseen_changed = new, changed
 
     def _forecast(self) -> Forecast:
@@ -99,7 +101,7 @@ class ProductCounters(RowCounters):
         )
 
     def noticed_vanished(self, products: int, ids: Sequence[str]) -> None:
-        """Counts the products of earlier loads that are not in this one, and keeps the first ids."""
+        """Records how many products of earlier loads are missing from this one, and keeps the first ids."""
         self.vanished = products
         self.vanished_ids = list(ids[:MAX_ISSUES_KEPT])
 
@@ -109,7 +111,7 @@ class ProductCounters(RowCounters):
 
 
 def _text(value: object) -> str:
-    """Returns the value as a string; an empty string if it cannot be converted, such as a number of 5,000 digits."""
+    """Returns the value as a string, or an empty string if it cannot be converted, such as a number of 5,000 digits."""
     try:
         return str(value)
     except Exception:  # noqa: BLE001  # any error of a user's object

@@ -1,4 +1,4 @@
-"""Finds the columns of products in a feed."""
+"""Finds the columns of a feed that contain product fields."""
 
 import datetime
 import re
@@ -46,13 +46,13 @@ from socialapi.reports import RowIssue
 
 _CURRENCY: Final = "currency"
 _SPLIT: Final = frozenset({"offerId", *(f"{field}.{name}" for field in PRICES for name in MEMBERS)})
-"""Names that show that members of an object must be moved."""
+"""The keys that show that an object must be rearranged."""
 _NAMES_COMPARED: Final = 200
 _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
 Constants = Mapping[str, str | int]
-"""Values for fields that are missing in a product."""
+"""Values for fields that a product lacks."""
 _is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
-_SALE_HAS_NO_DATES: Final = f"the columns with the start and end of sale prices are not read, so these are valid at all times: give both in one column {SALE_DATES}, for example 2026-01-01T00:00+01:00/2026-01-31T23:59+01:00"
+_SALE_HAS_NO_DATES: Final = f"the columns with the start and end of sale prices are not read, so sale prices apply at all times: give both times in one column {SALE_DATES}, for example 2026-01-01T00:00+01:00/2026-01-31T23:59+01:00"
 _ID_IS_ATTRIBUTE: Final = (
     'an id is read from an element id, not from an attribute: to read the attribute, give columns={{"id": "{}"}}'
 )
@@ -64,7 +64,7 @@ _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
 @attrs.frozen
 class ProductColumn(FrozenRecord):
-    """A column that holds a field: its index in the block, and its number and name in the table."""
+    """A column that contains a field: its index in the block, and its number and name in the table."""
 
     index: int
     number: int
@@ -74,10 +74,10 @@ class ProductColumn(FrozenRecord):
 
 @attrs.frozen
 class ProductLayout(FrozenRecord):
-    """The columns of a block that hold the fields of products, those with the name of their field first.
+    """The columns of a block that contain product fields. Columns that have the name of their field come first.
 
     `currency` is the index of the column with the currency of `price`, and `currency_name` is its name. `shown` are the
-    indexes of the columns in the rejects file, if it shows the original rows. `constants` are values for missing
+    indexes of the columns in the rejects file, if that file shows the original rows. `constants` are values for missing
     fields, and `default_currency` is the currency of prices without one.
     """
 
@@ -103,18 +103,18 @@ class ProductLayout(FrozenRecord):
         return bool(values.get("id")) and is_usable is not None
 
     def is_aligned(self, cells: Sequence[str]) -> bool:
-        """Returns False: texts and numbers could be in any column."""
+        """Returns False, because any column may contain texts and numbers."""
         return False
 
 
 @attrs.define(eq=False)
 class ProductColumns(FoundColumns):
-    """The selection of columns in a feed: columns with the name of a field, and columns that the user named for a
+    """The selected columns of a feed: columns that have the name of a field, and columns that the user assigned to a
     field.
 
     `noted` maps each name found in the feed to its field (empty if it was ignored), and `remarks` are warnings about
     the entire feed. `table_names` are the column names of a text table, without the columns that a rejects file adds in
-    front. `constants` are the values for products in which a field or the currency is missing.
+    front. `constants` are the values for products that lack a field or the currency.
     """
 
     given: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
@@ -144,9 +144,8 @@ class ProductColumns(FoundColumns):
         constants: Constants | None = None,
         key: str | int | None = None,
     ) -> Self:
-        """Returns the selection for a mapping of fields to names, and constants. Raises
-        InvalidInput for a name that is not a field of a product, and for a value that breaks the
-        rules of its field.
+        """Returns the selection for a mapping of fields to column names, and for constants. Raises InvalidInput for an
+        unknown field, and for a constant that is invalid for its field.
         """
         given: dict[str, tuple[str, ...]] = {}
         found, faults = dict[str, str | int](), Faults()
@@ -159,8 +158,8 @@ class ProductColumns(FoundColumns):
                     raise InvalidInput(f"{field} must come from one column, but {len(given[field])} are given")
                 if field in PRICES and any(map(is_in_small_units, given[field])):
                     raise InvalidInput(
-                        f"{field} cannot be read from {quoted(given[field][0])}, which is in cents or micros: name the "
-                        "object that has it, or a column in the currency's own unit"
+                        f"{field} cannot be read from {quoted(given[field][0])}, which is in cents or micros: give the "
+                        "object that contains it, or a column in the currency's main unit"
                     )
         for field, value in (constants or {}).items():
             with faults:
@@ -170,10 +169,10 @@ class ProductColumns(FoundColumns):
         return cls(given, form, constants=found, key=key)
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns objects of Google's Merchant API with their attributes as members, and prices that XML splits into
-        several elements as objects.
+        """Returns the objects, with the attributes of Google's Merchant API moved to the top level, and with prices
+        that XML splits into several elements combined into one object.
         """
-        # The test for the abstract class is slow.
+        # Checks for `dict` first, because the test for the abstract class is slow.
         if all(_SPLIT.isdisjoint(item) for item in objects if item.__class__ is dict or isinstance(item, Mapping)):
             return objects
         return [_whole(item) if isinstance(item, Mapping) else item for item in objects]
@@ -231,10 +230,10 @@ class ProductColumns(FoundColumns):
     def why_not(self, item: object) -> str:
         """Returns why an item cannot be read as a product."""
         kind = with_article(type(item).__name__)
-        return f"is {kind}: give Product, mappings of its fields, or rows that have them as names"
+        return f"is {kind}: give Product objects, mappings of product fields, or rows with these names"
 
     def _fields_of(self, names: Sequence[str]) -> list[str | None]:
-        """Returns the field of each column, or None, and adds them to `noted`. The currency counts as a field."""
+        """Returns the field of each column, or None, and adds the names to `noted`. The currency counts as a field."""
         fields, key_at = self._find(names), key_position(self.key, names)
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             taken = field or (KEY if at == key_at else None)
@@ -270,7 +269,9 @@ class ProductColumns(FoundColumns):
         ]
 
     def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], location: str) -> None:
-        """Raises InvalidInput if two columns have the name of a field. Synonyms may repeat, one for each row."""
+        """Raises InvalidInput if two columns have the name of the same field. A field may have several synonyms,
+        because each row may use a different one.
+        """
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             if field is None or field in (IMAGES, _CURRENCY) or not is_own(name, field):
@@ -317,7 +318,7 @@ def _whole(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
     whole = {**item, **attributes} if isinstance(attributes, Mapping) else dict(item)
     for field in PRICES - whole.keys():
         members = [name for name in whole if isinstance(name, str) and name.startswith(f"{field}.")]
-        if members:  # `price.amount@currency` is the currency, too
+        if members:  # `price.amount@currency` is also the currency
             whole[field] = {re.split("[.@]", name)[-1]: whole.pop(name) for name in members}
     return whole
 
@@ -342,7 +343,9 @@ def _constant(field: str, value: str | int) -> str | int:
 
 
 def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
-    """Returns a hint about missing fields, with ignored columns that may be meant, and how to name the right one."""
+    """Returns a hint about missing fields: the ignored columns that may contain them, and how to specify the right
+    column.
+    """
     # Only the first names are compared, because the search would take minutes for a wide table.
     unread = [name for name, field in zip(names[:_NAMES_COMPARED], fields, strict=False) if field is None]
     few = [shown_name(name) for name in unread if not looks_personal(name)]
@@ -352,7 +355,7 @@ def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | N
     hint = f"{close} (columns: {', '.join(shown_name(name)[:40] for name in names[:40])})"
     if " " in missing[0]:
         return hint
-    hint += f'; say which column it is with columns={{"{missing[0]}": "<column>"}}'
+    hint += f'; specify the column with columns={{"{missing[0]}": "<column>"}}'
     constant = next((field for field in missing if field in _OFTEN_CONSTANT), None)
     if constant is None:
         return hint
@@ -361,7 +364,7 @@ def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | N
 
 
 def _own_columns(names: Sequence[str]) -> int:
-    """Returns the number of columns that a rejects file has added at the front."""
+    """Returns the number of leading columns that were added by a rejects file."""
     for header in ((*HEADER, *FILE_COLUMNS), HEADER):
         if tuple(names[: len(header)]) == header:
             return len(header)

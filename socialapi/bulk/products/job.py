@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, str]]:
-    """Returns the fields of a product that break rules, each with a reason that does not include the location."""
+    """Returns the invalid fields of a product, each with a reason that does not include the location."""
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
@@ -49,7 +49,7 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
 
 
 def prepare_json(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
-    """Returns the fields that break rules, and the reasons. For a valid product, sets its JSON and returns None."""
+    """Returns the invalid fields and the reasons. For a valid product, sets its JSON and returns None."""
     if row.problem is not None:
         return row.problem
     if broken := _broken_rules(row, now):
@@ -84,7 +84,9 @@ def _why_not_json(value: object) -> str | None:
 
 DEFAULT_CONCURRENCY: Final = 8
 ROWS_AT_ONCE: Final = 75
-"""The number of products checked before other tasks can run. Reading one cell by cell takes about 60 microseconds."""
+"""The number of products checked before other tasks can run. Reading a product cell by cell takes about 60
+microseconds.
+"""
 
 
 @attrs.frozen(kw_only=True)
@@ -99,7 +101,9 @@ class UpsertOptions(JobOptions):
     max_vanished_share: float = 0.1
 
     def with_columns(self) -> tuple[Self, ProductColumns]:
-        """Returns the options completed from their layout file, and the columns to read. Raises InvalidInput."""
+        """Returns the options completed from their layout file, and the columns to read. Raises InvalidInput if they
+        are invalid.
+        """
         options = self if self.layout is None else self.laid_out(ProductColumns.of(None))
         return options, ProductColumns.of(options.columns, options.form, options.constants, options.key)
 
@@ -110,7 +114,9 @@ class UpsertOptions(JobOptions):
 
     @property
     def why_not_empty(self) -> str | None:
-        """The reason why an empty feed is rejected, or None. With `delete_vanished`, it would delete all products."""
+        """The reason why an empty feed is rejected, or None. With `delete_vanished`, an empty feed would delete all
+        products.
+        """
         return "an empty feed would delete every product" if self.delete_vanished else None
 
     @property
@@ -150,7 +156,7 @@ class ProductStage:
         self._load_journal: LoadJournal | None = None
 
     async def open(self, run: JobRun[Block[ProductLayout], ProductBatch, UpsertReport]) -> None:
-        """Continues from the journal, and opens the digest file."""
+        """Resumes from the journal, and opens the digest file."""
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe = run.observe
         if run.journal is not None and run.opened is not None:
@@ -158,8 +164,8 @@ class ProductStage:
         if self._digests is not None:
             await self._digests.open()
             if self._load_journal is not None:
-                # The share that may be deleted is computed from the products before the first run, without those
-                # that an earlier run has added.
+                # The share that may be deleted refers to the products known before the first run of this job, without
+                # products that an earlier run has added.
                 self._digests.known_before = await self._load_journal.known_before(self._digests.known_before)
 
     def _is_stopped(self) -> bool:
@@ -180,7 +186,7 @@ class ProductStage:
 
     @property
     def first_waiting(self) -> int | None:
-        """The number of the first product that is not in a submitted batch; None if there is none."""
+        """The number of the first product that is not in a submitted batch yet, or None."""
         return self._batcher.first_waiting
 
     async def flush(self) -> None:
@@ -199,7 +205,7 @@ class ProductStage:
         await self._batcher.flush()
 
     async def settle(self, batch: ProductBatch) -> None:
-        """Sends the batch until every product has its outcome. Then products that depend on them may be sent."""
+        """Sends the batch until every product has its outcome. Products that depend on this batch may then be sent."""
         try:
             await self._sender.settle(batch)
         finally:
@@ -286,7 +292,7 @@ class ProductStage:
         sent = {row.number for row in changed}
         skipped = [row for row in rows if row.number not in sent]
         if self._load_journal is not None:
-            # A later run must not send a skipped product, because it would replace products that came after it.
+            # A later run must not send a skipped product, because it would replace a later product with the same id.
             await self._load_journal.set_aside(skipped, SKIPPED)
         self._counters.skip(skipped)
         return changed
@@ -335,7 +341,7 @@ class UpsertJob:
             selection=selection,
             compares=options.digests is not None,
         )
-        # Columns are included only if they are given, because earlier versions did not record them.
+        # Columns are included only if given, because earlier versions did not record them.
         digests = None if options.digests is None else str(Path(options.digests).absolute())
         columns = {"columns": columns_setting(options.columns)} if options.columns else {}
         constants = (
@@ -364,7 +370,7 @@ class UpsertJob:
 
 
 def _digests(options: UpsertOptions, catalog_id: str) -> "Digests | None":
-    """Returns the digest file; None if there is none to use. A dry run does not create one."""
+    """Returns the digest file, or None if the load uses none. A dry run does not create one."""
     if options.digests is None or (options.dry_run and not Path(options.digests).exists()):
         return None
     from socialapi.bulk.products.snapshot import Digests

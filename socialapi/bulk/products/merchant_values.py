@@ -1,20 +1,20 @@
-"""Converts names and values of product feeds from the forms that merchants and shop systems use.
+"""Converts the names and values that merchants and shop systems use in product feeds.
 
 Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or is the only possible reading. An
-unknown value stays unchanged, so that the rules of `Product` reject it with their reason. A valid value is changed only
-if it is clearly an error: HTML entities in names, prices and URLs, image URLs that are repeated, separated by `;` or
-`|`, or next to a placeholder, floating-point noise after the cents of a price, and `1.299 JPY`.
+unknown value stays unchanged, so that the rules of `Product` reject it with a reason. A valid value is changed only if
+it is clearly an error. Such errors are HTML entities in names, prices and URLs; image URLs that are repeated, separated
+by `;` or `|`, or mixed with placeholders; floating-point noise after the cents of a price; and `1.299 JPY`.
 
-These conversions are missing on purpose, because they would be guesses:
+These conversions would be guesses and are missing on purpose:
 
-- Names: `stock` and `in_stock` (a number, a boolean or a string), `product_id` (in shops with variants, the id of the
-group), `category`, `regular_price` (may differ from `price`), `manufacturer` and `vendor` (not always the brand),
+- Names: `stock` and `in_stock` (a number, a boolean or a string), `product_id` (the id of the group in shops with
+variants), `category`, `regular_price` (may differ from `price`), `manufacturer` and `vendor` (not always the brand),
 `barcode` (not always a GTIN), `images` (a URL or a list of objects), `short_description` and HTML (`body_html`), and
 Meta's `fb_product_category`, which uses different ids.
-- Values: words of other languages, truth values, `InStoreOnly` and `Reserved` (the product's page does not sell it),
-`DamagedCondition`, conditions such as `like new`, `men` or `kids` as a gender.
-- Prices: `$`, `£`, `¥` and `kr` alone, which several currencies share, and one separator before exactly three digits
-(`1,299 EUR`), which may mean 1.299 or 1299.
+- Values: words in other languages, booleans, `InStoreOnly` and `Reserved` (the product cannot be bought on its page),
+`DamagedCondition`, conditions such as `like new`, and `men` or `kids` as a gender.
+- Prices: symbols that several currencies share (`$`, `£`, `¥`, `kr`) without a code, and a single separator before
+exactly three digits (`1,299 EUR`), which may mean 1.299 or 1299.
 """
 
 import html.entities
@@ -61,14 +61,14 @@ OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Other names that exporters use for the fields. Case, blanks, `_`, `-` and the prefix `g:` are ignored."""
 ONLY_WITHOUT_ID: Final = "sku"
-"""The name of the id column in a feed without another id."""
+"""The name of the id column in a feed that has no other id."""
 OFFER_ID: Final = "offerid"
 CONTENT_LANGUAGE: Final = "contentlanguage"
 """A key of objects from Google's merchant APIs. In these objects, `offerId` is the id of the product, and `id` and
 `name` are resource names of the API.
 """
 CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency", "price.currency")
-"""The names of a column with the currency of prices that are plain numbers."""
+"""The names of a column that contains the currency for prices given as plain numbers."""
 
 OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "availability": {
@@ -99,7 +99,7 @@ _SIGNS: Final = (
     "US$ USD A$ AUD AU$ AUD CA$ CAD HK$ HKD MX$ MXN NT$ TWD NZ$ NZD RD$ DOP S$ SGD"
 )
 SIGNS: Final[Mapping[str, str]] = dict(zip(_SIGNS.split()[::2], _SIGNS.split()[1::2], strict=True))
-"""Currency signs that belong to one currency only, and the word Euro."""
+"""Symbols that belong to one currency only, and the word Euro."""
 SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "$": _codes("USD CAD AUD NZD SGD HKD TWD BSD BBD BMD BZD FJD JMD TTD MXN ARS CLP COP UYU DOP"),
     "£": _codes("GBP EGP GIP FKP SHP LBP SYP SDG SSP"),
@@ -111,10 +111,12 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("Fr.", "SFr."), _codes("CHF XAF XOF XPF")),
     **dict.fromkeys(("kr", "kr.", "Kr", "Kr."), _codes("SEK NOK DKK ISK")),
 }
-"""Signs that several currencies share, and the codes that may appear on the other side of the number."""
+"""Symbols that several currencies share, and the codes that may appear on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
 _WRITTEN_WITHOUT: Final = WITHOUT_DECIMALS | _codes("COP IDR IRR LAK LBP UZS")
-"""Adds currencies whose unit is worth less than 0.0003 USD. In these, `10.000` means ten thousand, never ten."""
+"""The currencies that are written without decimals, including those whose unit is worth less than 0.0003 USD. In these
+currencies, `10.000` means ten thousand, never ten.
+"""
 PRICES: Final = frozenset({"price", "sale_price"})
 SALE_DATES: Final = "sale_price_effective_date"
 PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{number}" for number in range(5)))
@@ -125,24 +127,26 @@ MAY_HAVE_ENTITIES: Final = frozenset((*PLAIN_TEXTS, *URLS))
 THREE_DECIMALS: Final = _codes("BHD IQD JOD KWD LYD OMR TND")
 
 TWO_READINGS: Final = (
-    "has three digits after its only separator, which may be thousands or decimals: write 1299.00 or 1.30"
+    "has three digits after its only separator, which may be a thousands or a decimal separator: write 1299.00 or 1.30"
 )
-SHARED_SIGN: Final = "has a sign that several currencies share: write the ISO 4217 code, for example 9.99 USD"
+SHARED_SIGN: Final = "has a symbol that several currencies share: write the ISO 4217 code, for example 9.99 USD"
 NO_CURRENCY: Final = (
     'has no currency: write 9.99 EUR, or give the currency of all prices without one, constants={"currency": "EUR"}'
 )
 OTHER_CURRENCY: Final = (
-    "has a currency that contradicts the one given for it, in a column or for all: correct one of them"
+    "has a currency that contradicts the currency column or the constant currency: correct one of them"
 )
-NO_SUCH_CURRENCY: Final = "has no currency, and the column for it has no ISO 4217 code, such as USD"
-TOO_PRECISE: Final = "has more decimals than its currency: round it, for example to 9.99 USD"
+NO_SUCH_CURRENCY: Final = "has no currency, and its currency column does not contain an ISO 4217 code, such as USD"
+TOO_PRECISE: Final = "has more decimals than its currency allows: round it, for example to 9.99 USD"
 
 _not_in_names: Final = re.compile(f"{MOJIBAKE_MARK}|[\\s_*=\"'\\-{ZERO_WIDTH}]+")
 _schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.IGNORECASE)
 
 
 def comparable(text: str) -> str:
-    """Returns a name or value in the form used for comparison, without case, blanks, `_`, `-` and marks around it."""
+    """Returns a name or value in the form used for comparison: in one case, and without blanks, `_`, `-` and other
+    marks.
+    """
     return _not_in_names.sub("", text).casefold().removeprefix("g:")
 
 
@@ -150,7 +154,7 @@ FIELD_SYNONYMS: Final[Mapping[str, str]] = {
     **{comparable(name): field for field, names in OTHER_NAMES.items() for name in names},
     **{comparable(each.name): each.name for each in attrs.fields(Product)},
 }
-"""The fields by the comparable form of their names."""
+"""The field for the comparable form of each name or synonym."""
 _IMAGES: Final = "additional_image_link"
 _NUMBERING: Final = "0123456789[]"
 _OF_GOOGLE: Final = frozenset({"id", "name"})
@@ -162,18 +166,19 @@ _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def field_of(name: str) -> str | None:
-    """Returns the field that a column or key of this name holds."""
+    """Returns the field that a column or key with this name contains, or None."""
     found = FIELD_SYNONYMS.get(text := comparable(name))
     if found is None and FIELD_SYNONYMS.get(text.rstrip(_NUMBERING)) == _IMAGES:
-        return _IMAGES  # exports number the columns of this field
+        return _IMAGES  # exporters number the columns of this field
     return found
 
 
 def fields_of(names: Sequence[str]) -> list[str | None]:
     """Returns the field of each of these columns.
 
-    All of its names get the field, and each row takes the value of its own name if it has one. Only other names of the
-    id are ignored next to it. `sku` is the id if there is no other id.
+    Several columns may have names of the same field. Each row then uses the value under the field's own name if it has
+    one. The id is an exception: if a column is called `id`, other names of the id are ignored. `sku` is the id if there
+    is no other id.
     """
     found = [field_of(name) for name in names]
     if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(comparable, names)):
@@ -187,8 +192,8 @@ def fields_of(names: Sequence[str]) -> list[str | None]:
 
 
 def with_one_id(names: Sequence[str], fields: Sequence[str | None]) -> list[str | None]:
-    """Returns the fields, without other names of the id if a column is called `id`. A row that lacks its id must not
-    replace the product that another id names.
+    """Returns the fields. If a column is called `id`, other names of the id are ignored: a row without an `id` must not
+    replace the product that another column identifies.
     """
     has_id = any(field == "id" and is_own(name, field) for name, field in zip(names, fields, strict=True))
     return [
@@ -198,12 +203,12 @@ def with_one_id(names: Sequence[str], fields: Sequence[str | None]) -> list[str 
 
 
 def is_currency(name: str) -> bool:
-    """Returns whether a column or key of this name holds the currency of `price`."""
+    """Returns whether a column or key with this name contains the currency of `price`."""
     return comparable(name) in _CURRENCY_NAMES
 
 
 def is_own(name: str, field: str) -> bool:
-    """Returns whether a column has the name of the field, and not a synonym."""
+    """Returns whether a column has the field's own name and not a synonym."""
     text = comparable(name)
     return (text.rstrip(_NUMBERING) if field == _IMAGES else text) == comparable(field)
 
@@ -215,8 +220,8 @@ def understood(field: str, text: str) -> str:
 
 
 def unchanged_tests(field: str) -> tuple[Test, ...]:
-    """Returns tests that show, for a valid value, that it is not ambiguous and that `understood` does not change it.
-    Returns no tests if this is always the case in the field.
+    """Returns tests that show whether a valid value is unambiguous and left unchanged by `understood`. Returns no tests
+    if that is true of every valid value of the field.
     """
     if field in PRICES:
         return (_has_one_reading,)
@@ -229,7 +234,9 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
 
 
 def with_currency(price: str, currency: str) -> str:
-    """Returns a price with a currency. A price that has a different currency gets both, so that it is rejected."""
+    """Returns the price with this currency. A price that already has a different currency gets both, so that it is
+    rejected.
+    """
     code, own = known_currency(currency), understood("price", price)
     if code is None or own.endswith(f" {code}"):
         return own
@@ -237,7 +244,7 @@ def with_currency(price: str, currency: str) -> str:
 
 
 def names_currency(price: str) -> bool:
-    """Returns whether a price may name its currency. A sign that several currencies share does not."""
+    """Returns whether a price may include its currency. A symbol that several currencies share does not count."""
     return _has_unit(_without_shared_signs("", price)) is not None
 
 
@@ -252,13 +259,13 @@ def why_not_together(price: str, currency: str) -> str | None:
 
 
 def known_currency(text: str) -> str | None:
-    """Returns the currency code for a code in any case or the sign of a currency; None for other strings."""
+    """Returns the currency code for a code in any case or for a currency's own symbol, or None for other strings."""
     code = SIGNS.get(text.strip(), text.strip().upper())
     return code if code in CURRENCIES else None
 
 
 def decimals_of(code: str) -> int:
-    """Returns the number of decimals of a currency."""
+    """Returns the number of decimal places of a currency."""
     return 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
 
 
@@ -289,7 +296,7 @@ _keeps_price_rule: Final = re.compile(get_args(Price)[1].expression).fullmatch
 _keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
 _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
 _no_cents: Final = re.compile(r"(?<=[0-9])(?:([.,])[-\u2013\u2014]{1,2}|[/:][-\u2013\u2014])(?![0-9])")
-"""Finds the signs that merchants write in place of zero cents: `12,-`, `1,299/-`, `99:-`."""
+"""Finds the marks that merchants write in place of zero cents: `12,-`, `1,299/-`, `99:-`."""
 _is_price: Final = re.compile(
     rf"({_UNIT})? ?({_UNIT})? ?(?P<number>(?:(?<![^\W\d_])[.,])?[0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})? ?({_UNIT})?"
 ).fullmatch
@@ -297,7 +304,7 @@ is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
 _EXACT_AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{2}00+))?"
 _AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?"
 is_amount: Final = re.compile(_AMOUNT).fullmatch
-"""Matches a plain number that can be read in only one way."""
+"""Matches an unambiguous plain number."""
 _has_one_reading: Final = re.compile(f"{_EXACT_AMOUNT} [A-Z]{{3}}").fullmatch
 _has_decimals: Final = re.compile(r"([0-9]+)[.,]([0-9]+)").fullmatch
 _GROUPED: Final = tuple(
@@ -313,13 +320,13 @@ _GROUPED: Final = tuple(
     )
 )
 _has_unit: Final = re.compile(r"[^0-9.,:'\u2019\s/\-\u2013\u2014]").search
-"""Finds a character in a price that is not a digit, separator or blank, and may be part of a currency."""
+"""Finds a character in a price that is not a digit, separator or blank, so it may be part of a currency."""
 _without_shared_signs: Final = re.compile("|".join(map(re.escape, sorted(SHARED_SIGNS, key=len, reverse=True)))).sub
 _not_digits: Final = re.compile(r"[^0-9]")
 
 
 def _price(text: str) -> str:
-    """Returns a number, a blank and a currency code, without the noise of floating-point numbers."""
+    """Returns a price as a number, a blank and a currency code, without floating-point noise."""
     price = _plain_price(text)
     return without_noise(price) or price
 
@@ -329,7 +336,7 @@ _MOST_NOISE: Final = Decimal("0.000001")
 
 
 def without_noise(price: str) -> str | None:
-    """Returns a price rounded to the decimals of its currency; None if more than floating-point noise is lost."""
+    """Returns a price rounded to its currency's decimals, or None if more than floating-point noise would be lost."""
     if (found := _is_precise(price)) is None:
         return price
     amount, code = Decimal(found[1]), found[2]
@@ -350,7 +357,7 @@ def _plain_price(text: str) -> str:
 
 
 def interval_of(given: Mapping[Any, Any]) -> str | None:
-    """Returns the interval of an object with a start and an end time; None for any other object."""
+    """Returns the interval in an object with a start and an end time, or None for any other object."""
     start, end = given.get("startTime"), given.get("endTime")
     return f"{start}/{end}" if isinstance(start, str) and isinstance(end, str) else None
 
@@ -370,7 +377,7 @@ def _units(parts: re.Match[str]) -> list[str]:
 
 
 def _code_of(units: Sequence[str]) -> str | None:
-    """Returns the currency of the units of a price; None if they contradict each other."""
+    """Returns the currency that the units of a price name, or None if they contradict each other."""
     codes = {SIGNS.get(unit, unit.upper()) for unit in units if unit not in SHARED_SIGNS}
     code = next(iter(codes), None)
     return code if len(codes) == 1 and code in CURRENCIES and _agree(units, code) else None
@@ -381,7 +388,7 @@ def _agree(units: Sequence[str], code: str) -> bool:
 
 
 def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
-    """Returns a number with a decimal point and without group separators; None if it is ambiguous or not a number."""
+    """Returns a number with a decimal point and no group separators, or None if it is ambiguous or not a number."""
     if number.isdecimal():
         return number
     if number[:1] in (".", ","):
@@ -402,12 +409,12 @@ _is_labelled: Final = re.compile(
     r"([0-9](?:[0-9\s\u2010-\u2015-]*[0-9])?)",
     re.IGNORECASE,
 ).fullmatch
-"""Matches a code with its name, as in `EAN-13: 4 006381 333931`, or with GS1's application identifier."""
+"""Matches a product code, alone, after its name (`EAN-13: 4 006381 333931`) or after GS1's identifier (`(01)`)."""
 _between_codes: Final = re.compile(r"[\s,;|/]+").split
 
 
 def gtins_in(text: str) -> list[str]:
-    """Returns the GTINs of a cell without their names, blanks and hyphens; none if any of them is wrong."""
+    """Returns the GTINs in a cell without names, blanks and hyphens, or an empty list if any of them is invalid."""
     for pieces in ([text], _between_codes(text)):
         found = [_not_digits.sub("", labelled[1]) for each in pieces if (labelled := _is_labelled(each)) is not None]
         if len(found) == len(pieces) and all(map(is_gtin, found)):
@@ -422,13 +429,13 @@ _is_moment: Final = re.compile(
 
 
 def _interval(text: str) -> str:
-    """Returns two times with a slash between them and no blanks, each in one form of ISO 8601."""
+    """Returns an interval as two ISO 8601 times that are separated by a slash. Returns other strings unchanged."""
     moments = [_moment(part.strip()) for part in text.split("/")]
     return "/".join(map(str, moments)) if len(moments) == 2 and None not in moments else text
 
 
 def _moment(text: str) -> str | None:
-    """Returns a time in the extended format of ISO 8601, with the colon that merchants omit; None for other strings."""
+    """Returns a time in the extended format of ISO 8601, with colons that merchants omit, or None for other strings."""
     if parse_iso_8601(text) is not None:
         return text
     if (found := _is_moment(text)) is None:
@@ -449,10 +456,10 @@ _ends_image: Final = re.compile(r"[^?#]*\.(?:jpe?g|png|gif|webp)", re.IGNORECASE
 
 
 def _images(text: str) -> str:
-    """Returns URLs separated by commas, without duplicates and words for "no value".
+    """Returns image URLs separated by commas, without duplicates and placeholders.
 
-    A comma within a URL becomes %2C. A comma is within a URL unless it follows a complete image name or a blank. A
-    piece that is not a URL gets a leading blank, so that the rule of the field rejects it.
+    A comma within a URL becomes %2C. A comma counts as part of a URL unless it follows a complete image name or a
+    blank. A piece that is not a URL gets a leading blank, so that the field's rule rejects it.
     """
     pieces = pieces_of_images(text)
     if _are_plain_urls(text) is not None and len(set(pieces)) == len(pieces):
@@ -471,7 +478,7 @@ def _images(text: str) -> str:
 
 
 def _without_brackets(text: str) -> str:
-    """Returns the strings of a JSON array, separated by commas."""
+    """Returns the strings of a JSON array, separated by commas. Returns other strings unchanged."""
     try:
         texts = json.loads(text) if text.startswith("[") else None
     except (ValueError, RecursionError):
@@ -495,9 +502,9 @@ def _levels(text: str) -> str:
 _ENTITY: Final = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 has_entity: Final = _ENTITY.search
 _AMPERSAND: Final = re.compile("&(?:(?:amp|#0{0,4}38|#[xX]0{0,4}26);)+")
-"""Matches an ampersand that was escaped any number of times."""
+"""Matches an ampersand that was escaped one or more times."""
 _MOST_ESCAPES: Final = 3
-"""The most times that a value may have been escaped: for HTML, for XML, and once more by another program."""
+"""The maximum number of times that a value was escaped: for HTML, for XML, and once more by another program."""
 
 
 def _of_entity(found: re.Match[str]) -> str:
@@ -510,7 +517,7 @@ def _of_entity(found: re.Match[str]) -> str:
 
 
 def _without_entities(text: str) -> str:
-    """Returns the value with HTML entities replaced; unchanged if it was escaped too often."""
+    """Returns the value with HTML entities replaced, or unchanged if it was escaped too often."""
     if has_entity(text) is None:
         return text
     plain = text

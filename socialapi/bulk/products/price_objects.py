@@ -1,7 +1,7 @@
 """Reads the price objects of shop systems and their APIs.
 
 Google, Shopify, Akeneo and Saleor use amounts; commercetools, Stripe and dinero.js use cents. An object with an unknown
-member is rejected, because the member may scale the number, and a price must never be a hundred times too high.
+key is rejected, because the key may specify a different unit, and a price must never be a hundred times too high.
 """
 
 import re
@@ -31,14 +31,14 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "decimals": ("fractionDigits", "precision", "exponent", "scale", "decimals", "minorUnits", "currency_minor_unit"),
     "": ("type", "object", "__typename", "id", "product", "created", "billing_scheme", "tax_behavior", "formatted"),
 }
-"""The names of the known members for each role. Members under the empty role do not affect the amount."""
+"""The known keys for each role. Keys with the empty role do not affect the amount."""
 MEMBERS: Final = tuple(name for role, names in _NAMES.items() if role for name in names)
-"""The names of all members that affect the amount."""
+"""All keys that affect the amount."""
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
-"""The roles of members whose unit is certain."""
+"""The roles of keys whose unit is certain."""
 _STRIPE_EXCEPTIONS: Final = frozenset({"ISK", "MGA", "UGX"})
-"""The currencies whose smallest unit in some APIs differs from ISO 4217."""
+"""The currencies whose smallest unit differs from ISO 4217 in some APIs."""
 UNCLEAR_PRICE: Final = (
     'is an object with an ambiguous price: give {"value": "9.99", "currency": "USD"}; also accepted '
     "are amount as a string, amountMicros, centAmount, unit_amount, units with nanos, and, next to an integer amount, "
@@ -49,7 +49,7 @@ _LONG_UNITS: Final = "cents|micros|pence|penny|pennies|centimes?|c[eé]ntimos?|c
 _names_small_units: Final = re.compile(
     rf"¢|(?:^|[\W\d_])(?:{_SHORT_UNITS})(?![^\W\d_])|(?:{_LONG_UNITS})(?![^\W\d_])", re.IGNORECASE
 ).search
-"""Finds a word for cents or micros in a name. Long words may end another word, such as `pricecents`."""
+"""Finds a word for cents or micros in a name. A long word may also end another word, as in `pricecents`."""
 _between_words: Final = re.compile("(?<=[a-zà-ÿ])(?=[A-Z])")
 _TOO_LARGE: Final = 10**18
 _is_number: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?").fullmatch
@@ -70,7 +70,9 @@ def is_in_small_units(name: str) -> bool:
 
 
 def price_of(given: Mapping[Any, Any]) -> str | None:
-    """Returns the price in an object: empty if the object has no amount, None if the price is ambiguous."""
+    """Returns the price in an object. Returns an empty string if the object has no amount, and None if the price is
+    ambiguous.
+    """
     found: dict[str, list[Any]] = {}
     for name, member in given.items():
         if isinstance(member, Mapping) and "code" in member:  # the currency of dinero.js
@@ -107,7 +109,7 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
 def _exact_amount(
     found: Mapping[str, list[Any]], plain: Sequence[Any], places: int | None, smallest: int | None
 ) -> str | None:
-    """Returns the amount if all members agree on it, or else None."""
+    """Returns the amount if all values agree on it, or None."""
     of_cents = smallest if places is None or "precise" in found else places
     units = {"cents": of_cents, "precise": places, "micros": 6}
     readings = {_number(each, unit) for role, unit in units.items() for each in found.get(role, ())}
@@ -120,7 +122,9 @@ def _exact_amount(
 
 
 def _amount_with_decimals(amount: Any, places: int) -> str | None:
-    """Returns the amount with this number of decimals; an integer is in cents. None if it is ambiguous."""
+    """Returns the amount in the main unit. An integer counts units of the last of `places` decimals. Returns None if
+    the amount is ambiguous.
+    """
     number = _number(amount, 0)
     if number is None or number % 1:
         return None if number is None else str(amount)
@@ -129,6 +133,6 @@ def _amount_with_decimals(amount: Any, places: int) -> str | None:
 
 
 def _number(member: Any, places: int | None) -> Decimal | None:
-    """Returns a number divided by 10 to the power of `places`; None if it is not a number or `places` is None."""
+    """Returns a number divided by 10 to the power of `places`, or None if it is not a number or `places` is None."""
     text = str(member)
     return None if places is None or _is_number(text) is None else Decimal(text) / 10**places

@@ -1,8 +1,9 @@
-"""Records the outcome of each product of a load in its journal, because batches depend on timing.
+"""Records the outcome of each product in the journal of a load. Recording batches would not suffice, because a
+product's batch depends on timing.
 
-Products with the same id are sent one after another, each after its predecessor is confirmed. So an
-unconfirmed product never comes before a confirmed product with its id, and sending it in a later
-run cannot undo a newer version.
+Products with the same id are sent one after another, each after its predecessor is confirmed. An unconfirmed product
+therefore never precedes a confirmed product with the same id, and sending it in a later run cannot undo a newer
+version.
 """
 
 import hashlib
@@ -18,13 +19,13 @@ from socialapi.errors import InvalidInput
 REFUSED: Final = "rejected"
 """The service rejected the product."""
 INVALID: Final = "invalid"
-"""The product breaks rules and was not sent."""
+"""The product is invalid and was not sent."""
 SKIPPED: Final = "skipped"
 """The product is unchanged since the last load and was not sent."""
 KNOWN_BEFORE: Final = "products known before"
-"""The name under which the journal keeps the number of products in the digest file before the first run."""
+"""The name under which the journal stores the number of products that the digest file had before the first run."""
 DELETED: Final = "vanished products deleted"
-"""The name under which the journal keeps the number of deleted products once all vanished products were handled."""
+"""The name under which the journal stores the number of deleted products, once all vanished products are handled."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -52,7 +53,9 @@ class LoadJournal:
         await self.journal.begin(RecordedBatch(number, min(numbers), max(numbers), len(numbers), digest))
 
     async def answered(self, batch: ProductBatch, outcomes: Sequence[Outcome], *, is_settled: bool) -> None:
-        """Records outcomes of products in the batch. `is_settled` is true for the last outcomes of the batch."""
+        """Records outcomes of products in the batch. `is_settled` is true if no outcome of the batch is missing
+        afterwards.
+        """
         if is_settled:
             await self.journal.confirm(self.batches_before + batch.number, outcomes)
         else:
@@ -68,7 +71,9 @@ class LoadJournal:
             )
 
     async def known_before(self, products: int) -> int:
-        """Returns the number of products in the digest file before the first run. The first run records `products`."""
+        """Returns the number of products in the digest file before the first run. The first run stores `products` as
+        this number.
+        """
         return await self.journal.keep(KNOWN_BEFORE, products)
 
     async def has_deleted(self) -> bool:

@@ -25,12 +25,12 @@ class ProductRow:
     """A product that was read. `shape` has the fields to send, and `number` counts products from 1.
 
     `problem` is a (field, reason) pair if the product could not be read. `values` are the cells of its line in the
-    order of the columns, or None without columns. `json` is the encoded shape, set once the product is validated.
-    `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about values that are sent unchanged,
-    and `converted` are the fields whose values were converted. `location` is the position of the row in its file,
-    with which the reason of the problem begins. `keeps_field_rules` is true if every value is known to follow the
-    rules of its field, so that only the rules about several fields must be checked. `digest` is the digest of the
-    content, set for the comparison with the last load. `is_repeated` is true if an earlier product has the same id.
+    order of the columns, or None if the input has no columns. `json` is the encoded shape, set once the product is
+    validated. `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about values that are sent
+    unchanged, and `converted` are the fields whose values were converted. `location` is the position of the row in its
+    file, and the reason in `problem` starts with it. `keeps_field_rules` is true if every value is known to follow the
+    rules of its field, so that only the rules that involve several fields must be checked. `digest` is the digest of
+    the content, set for the comparison with the last load. `is_repeated` is true if an earlier product has the same id.
     """
 
     number: int
@@ -60,7 +60,7 @@ class ProductRow:
 
     @property
     def known_id(self) -> str | None:
-        """The id of a product, valid or not, if it can be written in UTF-8."""
+        """The id of a product, valid or not. None if it is missing or cannot be encoded in UTF-8."""
         found = self.shape.get("id")
         # UTF-8 cannot represent a lone surrogate.
         is_text = isinstance(found, str) and found.encode("utf-8", "replace").decode() == found

@@ -1,4 +1,6 @@
-"""Sends batches of products until each has an outcome. Matches results by id, and resends products without one."""
+"""Sends batches of products until each product has an outcome. Matches results by id, and resends products without a
+result.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -46,7 +48,7 @@ class ProductSender:
         """Sends the batch until every product has its outcome. Raises the error that stops the job; products without an
         outcome then stay pending.
 
-        Products without a result are sent again, after increasing waits, while the job may retry.
+        Products without a result are sent again, after increasing waits, as long as the job may retry.
         """
         if self.journal is not None:
             await self.journal.begin(batch)
@@ -84,8 +86,9 @@ class ProductSender:
                 raise ApiError(200, summary=summary, attempts=fruitless + 1)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
-        """Stores the results before counting them. If the process is killed in between, the products are sent again,
-        which is safe. Digests are stored before the journal, because a product in the journal is not checked again.
+        """Stores the results before counting them. If the process is killed before they are stored, the products are
+        sent again, which is safe. Digests are stored before the outcomes, because a product with a recorded outcome is
+        not checked again.
         """
         if self.digests is not None:
             taken: list[tuple[ProductRow, str | None]] = []

@@ -1,4 +1,6 @@
-"""The digest file of a catalog: a digest of each product at the last load, so that unchanged products are skipped."""
+"""The digest file of a catalog. It contains a digest of each product as of the last load, so that unchanged products
+are skipped.
+"""
 
 import hashlib
 import os
@@ -21,7 +23,7 @@ SCHEMA: Final = Schema(
     version=2,
     remedy=(
         "load with that version, or delete the file and load again: all products are then sent again, and products that vanished "
-        "since the last load stay"
+        "since the last load stay in the catalog"
     ),
     statements=(
         "CREATE TABLE catalog (id TEXT NOT NULL)",
@@ -33,7 +35,7 @@ SCHEMA: Final = Schema(
 _NONE: Final = 0
 _ASKED: Final = 1
 _REFUSED: Final = 2
-# If the product was deleted, it gets a new key when it is loaded again.
+# A deleted product gets a new key when it is loaded again.
 _UPSERT: Final = f"""
 INSERT INTO products VALUES (?, ?, ?, ?, {_NONE}) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest,
 product_key = CASE WHEN deletion THEN excluded.product_key ELSE coalesce(excluded.product_key, product_key) END,
@@ -41,8 +43,9 @@ run = excluded.run, deletion = {_NONE}
 """  # noqa: S608  # of constants
 _AT_ONCE: Final = 500
 VANISHED_AT_ONCE: Final = 5_000
-"""The number of vanished products that are in memory at once."""
-# SQLite keeps 2 MB of this table in memory and the rest in a temporary file, which it deletes with the connection.
+"""The number of vanished products that are held in memory at once."""
+# SQLite keeps 2 MB of this table in memory and the rest in a temporary file, which it deletes when the connection
+# closes.
 _CREATE_SENT: Final = "CREATE TEMP TABLE sent (id TEXT PRIMARY KEY) WITHOUT ROWID"
 
 
@@ -112,7 +115,9 @@ class Digests:
         return found.changed
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
-        """Records that the service accepted these products. A product that must be sent again gets no digest yet."""
+        """Records that the service accepted these products. A product gets no digest yet if another product with its id
+        is waiting or in flight.
+        """
         values = []
         for row, key in taken:
             self.answered(row.id)
@@ -137,8 +142,8 @@ class Digests:
         return gone, new
 
     async def vanished(self, after: str = "") -> list[Vanished]:
-        """Returns the next `VANISHED_AT_ONCE` products of earlier loads, with ids after `after`, that are not in this
-        feed.
+        """Returns up to `VANISHED_AT_ONCE` products of earlier loads that are not in this feed, starting after the id
+        `after`.
         """
         query = "SELECT id, product_key, deletion FROM products WHERE run <> ? AND id > ? ORDER BY id LIMIT ?"
         values = (self._run, after, VANISHED_AT_ONCE)
@@ -146,8 +151,8 @@ class Digests:
         return [Vanished(each, key, deletion == _ASKED) for each, key, deletion in found]
 
     async def about_to_delete(self, ids: Sequence[str]) -> None:
-        """Records that a request to delete these products is about to be sent. Until the response arrives, the
-        catalog may or may not have them.
+        """Records that a request to delete these products is about to be sent. Until the response arrives, the catalog
+        may or may not contain them.
         """
         await self._note_deletion(ids, _ASKED)
 
@@ -224,5 +229,5 @@ def _among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> It
 
 
 def _for_each(connection: sqlite3.Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:
-    """Executes the statement for each tuple. Returns None and not the cursor, which must not leave its thread."""
+    """Executes the statement for each tuple. Returns None instead of the cursor, which must not leave its thread."""
     connection.executemany(statement, values)

@@ -31,42 +31,44 @@ from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, NULL_WORD
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"
 IMAGES: Final = "additional_image_link"
-"""The only field that may have several columns, or several values in a cell."""
+"""The only field that may have several columns or several values in a cell."""
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
 NUL: Final = "holds a NUL byte"
 CONTROL: Final = "has a control character"
 INVISIBLE: Final = "has an invisible character, such as a zero-width space: remove it"
-TWO_COUNTS: Final = "has three digits after its only separator, which may be thousands or decimals: write 1000 or 1"
+TWO_COUNTS: Final = (
+    "has three digits after its only separator, which may be a thousands or a decimal separator: write 1000 or 1"
+)
 ROUNDED: Final = (
     "was rounded by a spreadsheet or a program (1.23457E+11), and its last digits are lost: export the column as text"
 )
 WITHOUT_MARKS: Final = (
-    f'{CLEANED}: characters that a spreadsheet or a copy adds around a value (="…", an apostrophe, and for ids also '
+    f'{CLEANED}: characters that a spreadsheet or copying adds around a value (="…", an apostrophe, and for ids also '
     "quotation marks and invisible characters) are removed"
 )
 WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are removed"
 NO_GTIN: Final = (
-    "is not a GTIN, and is sent as it is: a GTIN is 8, 12, 13 or 14 digits, with the zeros at the front that a "
-    "spreadsheet removes"
+    "is not a GTIN, and is sent unchanged: a GTIN has 8, 12, 13 or 14 digits, including the leading zeros that "
+    "spreadsheets remove"
 )
 WRONG_CHECK_DIGIT: Final = (
-    "is not a GTIN, and is sent as it is: its check digit, the last one, does not match the others"
+    "is not a GTIN, and is sent unchanged: its last digit, the check digit, does not match the others"
 )
 FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
-WITHOUT_LABEL: Final = f"{CLEANED}: the name, blanks and hyphens of a GTIN are removed"
+WITHOUT_LABEL: Final = f"{CLEANED}: the label, blanks and hyphens of a GTIN are removed"
 WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is removed"
 NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
 NO_CODE: Final = "is a placeholder: the product has no such code"
-KIND_OF_SHOP: Final = "is not a category but a shop system's kind of product, and is not sent"
+KIND_OF_SHOP: Final = "is a shop system's product kind, not a category, and is not sent"
 
 
 SHOP_KINDS: Final = (
     *("simple", "configurable", "grouped", "bundle", "virtual", "downloadable", "giftcard"),  # Magento
     *("variable", "variation", "external", "variable-subscription", "subscription_variation"),  # WooCommerce
 )
-"""The product kinds that shop systems write into a column `product_type`."""
+"""The product kinds that shop systems write into a `product_type` column."""
 CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
 _OF_WORDS: Final = frozenset({"title", "description", "brand", "size"})
@@ -74,7 +76,7 @@ _OF_WORDS: Final = frozenset({"title", "description", "brand", "size"})
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
 _is_guarded: Final = re.compile("'[=+@-]").match
 starts_marked: Final = re.compile("=\"|'").match
-"""Matches the beginning of a value that a spreadsheet may have marked."""
+"""Matches the start of a value that a spreadsheet may have marked as text."""
 _has_control: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 _CONTROLS_TO: Final = {code: " " if code in b"\x0b\x0c" else None for code in CONTROLS}
 _is_rounded: Final = re.compile(r"[+-]?[0-9]+[.,][0-9]+[eE](?:[+-][0-9]+|[0-9]{2,})").fullmatch
@@ -96,7 +98,7 @@ _NO_CODES: Final = frozenset(
     for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile")
     for form in written_forms(words)
 )
-"""The words that marketplaces write in place of a product code."""
+"""The phrases that marketplaces write in place of a product code."""
 _SIZES: Final = frozenset({"-", *written_forms("na")})
 
 
@@ -149,7 +151,7 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
 
 
 def _problem(text: str) -> str | None:
-    """Returns why a value cannot be sent in any field; None if it can."""
+    """Returns why a value cannot be sent in any field, or None if it can."""
     if "\0" in text:
         return NUL
     if _has_control(text) is not None:
@@ -165,7 +167,7 @@ def _problem(text: str) -> str | None:
 
 def _without_marks(field: str, text: str) -> str:
     """Returns a value without the marks that a spreadsheet puts around it."""
-    if field in IDENTIFIERS and field != "mpn":  # an mpn may end in a sign for inches
+    if field in IDENTIFIERS and field != "mpn":  # an mpn may end in an inch mark
         return unwrapped(text).text or text
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()

@@ -19,16 +19,16 @@ from socialapi.session.session import Session
 from socialapi.wire.retry import Attempt, Observer
 
 KEYS_AT_ONCE: Final = 25
-"""The number of keys in a request. The service documents no limit, so this is the limit for products."""
+"""The number of keys in a request. The service documents no limit, so this is its limit for loading products."""
 NO_KEY: Final = "its product_key is not known"
 NO_ANSWER: Final = "the service did not confirm the deletion"
 NO_REASON: Final = "the service gave no reason"
 
 _REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, retry_undecodable=True)
-"""The route for jobs. Requests may be retried, because deleting a product twice does no harm."""
+"""The route that jobs use. Its requests may be retried, because deleting a product twice does no harm."""
 _SERVICE_REFUSES: Final = (Unauthorized, Forbidden, RateLimited, ServerError)
 
-# The service documents neither codes nor messages of failed deletions. The pattern is strict, because a matching
+# The service documents neither error codes nor messages for failed deletions. The pattern is strict, because a matching
 # product is removed from the digest file.
 _says_it_is_gone: Final = re.compile(
     r"not[ _-]?found|no such|no (?:product|item) (?:with|for)|not exist|n't exist|is not there|unknown (?:product|item)\b"
@@ -63,9 +63,9 @@ class VanishedProducts:
     def check(self, new: int, max_share: float) -> None:
         """Raises InvalidInput if the vanished products must not be deleted.
 
-        This is the case if some rows could not be read, because they may be the products that seem to have vanished,
-        or if the newly vanished products exceed `max_share` of the products known before this load. Products that an
-        earlier load wanted to delete were checked by that load.
+        This is the case if some rows could not be read, because they may be the products that seem to have vanished, or
+        if the newly vanished products exceed `max_share` of the products known before this load. Products that an
+        earlier load tried to delete were already checked by that load.
         """
         if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
@@ -80,11 +80,11 @@ class VanishedProducts:
             )
 
     async def delete(self) -> None:
-        """Deletes the vanished products, some at a time, until none are left or the job stops.
+        """Deletes the vanished products in portions, until none are left or the job stops.
 
-        Deleted products are removed from the digest file. For each other product, the report has a
-        warning, and the next load tries again. Raises the error that stops the job if the service
-        cannot be reached or refuses everything.
+        Deleted products are removed from the digest file. For each product that is not deleted, the report has a
+        warning, and the next load tries again. Raises the error that stops the job if the service cannot be reached or
+        rejects every request.
         """
         last, is_patient = "", True
         while not self.stopped() and (gone := await self.digests.vanished(last)):
@@ -92,13 +92,15 @@ class VanishedProducts:
             is_patient = await self._delete_some(gone, is_patient=is_patient)
 
     async def _delete_some(self, gone: Sequence[Vanished], *, is_patient: bool) -> bool:
-        """Deletes some products, asking again for omitted keys if `is_patient`. Returns whether to stay patient."""
+        """Deletes some products, and retries keys that the response omits if `is_patient`. Returns the value of
+        `is_patient` for the next portion.
+        """
         unknown = [each for each in gone if each.key is None]
         await self.digests.not_deleted([each.id for each in unknown])
         self._not_deleted((each, NO_KEY) for each in unknown)
         waiting = {each.key: each for each in gone if each.key is not None}
         maybe_deleted = {key for key, each in waiting.items() if each.may_be_deleted}
-        # A load waits less long for keys that responses repeatedly omit than for an unavailable service.
+        # A load does not wait as long for keys that responses repeatedly omit as for an unavailable service.
         options = attrs.evolve(self.options, policy=attrs.evolve(self.options.policy, max_elapsed_seconds=None))
         rounds = fruitless = 0
         while waiting and not self.stopped():
@@ -113,7 +115,9 @@ class VanishedProducts:
         return is_patient
 
     async def _ask_for_all(self, waiting: dict[str, Vanished], maybe_deleted: set[str], *, is_first: bool) -> None:
-        """Requests the deletion of all products in `waiting`. Keeps those without a result, which may be deleted."""
+        """Requests the deletion of all products in `waiting`. Products without a result stay in `waiting`, because they
+        may have been deleted.
+        """
         keys = list(waiting)
         for start in range(0, len(keys), KEYS_AT_ONCE):
             if self.stopped():

@@ -24,7 +24,9 @@ CODES: Final[Mapping[IdentifierKind, int]] = {
     "service_id": 4,
     "phone_number": 5,
 }
-"""The number of each hashed kind in files. A number must never change its meaning, because files outlive versions."""
+"""The code of each hashed kind in files. A code must never change its meaning, because files outlive versions of the
+package.
+"""
 KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES.items()}
 
 DIGEST_BYTES: Final = 32
@@ -36,14 +38,16 @@ _MANY: Final = struct.Struct(f"{DIGEST_BYTES}s" * 128)
 
 
 def digests_of(packed: bytes) -> list[bytes]:
-    """Splits packed digests."""
+    """Splits packed digests into a list."""
     whole = len(packed) - len(packed) % _MANY.size
     rest = (packed[at : at + DIGEST_BYTES] for at in range(whole, len(packed), DIGEST_BYTES))
     return [*itertools.chain.from_iterable(_MANY.iter_unpack(memoryview(packed)[:whole])), *rest]
 
 
 class ScratchFile:
-    """A file that only its owner can read. A new file must not exist yet, and an existing file is only read."""
+    """A file that only its owner can read. With `is_new`, the file must not exist yet. Otherwise it is opened for
+    reading only.
+    """
 
     def __init__(self, path: Path, *, is_new: bool, buffering: int = 0) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL if is_new else os.O_RDONLY
@@ -57,7 +61,7 @@ class ScratchFile:
             rest = rest[self._file.write(rest) :]
 
     def sync(self) -> None:
-        """Waits until everything that was written is on the disk."""
+        """Waits until all written data is on disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -118,10 +122,12 @@ class _Region:
 
 
 class BucketFile(ScratchFile):
-    """A file of digests that are added in any order and read by bucket. The byte at `position` is a digest's bucket."""
+    """A file of digests that are added in any order and read by bucket. The byte of a digest at `position` is its
+    bucket.
+    """
 
     _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")
-    """The head of a region: kind, whether each digest has an expiry, the common expiry, and the bucket sizes."""
+    """The header of a region: kind, whether each digest has an expiry, the common expiry, and the bucket sizes."""
 
     def __init__(self, path: Path, *, position: int = 0, is_new: bool = True) -> None:
         super().__init__(path, is_new=is_new)
@@ -209,7 +215,7 @@ class BucketFile(ScratchFile):
         self._add_region(head)
 
     def _add_region(self, head: bytes) -> None:
-        """Adds the region with this head after the earlier regions."""
+        """Adds the region with this header after the earlier regions."""
         kind, has_expiries, expiry, *sizes = self._HEAD.unpack(head)
         starts = array("I", itertools.accumulate(sizes, initial=0))
         region = _Region(self._size + self._HEAD.size, starts, expiry, has_expiries)

@@ -1,4 +1,4 @@
-"""The sync job: reads the desired rows, compares them with the snapshot, sends the differences."""
+"""The sync job: reads the desired rows, compares them with the snapshot, and sends the differences."""
 
 import asyncio
 import contextlib
@@ -54,7 +54,7 @@ class SyncCounts:
         self._refused_groups = {"additions": IssueGroups(), "removals": IssueGroups()}
 
     def compared(self, found: Difference) -> None:
-        """Sets the numbers of rows to add and of identifiers to remove."""
+        """Sets the number of rows to add and the number of identifiers to remove."""
         self.unchanged = self.reading.accepted - found.additions
         self.before = found.known
         self.after = found.known
@@ -78,7 +78,7 @@ class SyncCounts:
         self._refused_groups[phase].add(issues)
 
     def _part(self, phase: str) -> UploadReport:
-        """Returns the counts of a phase. Planned rows that it has not read yet count as pending."""
+        """Returns the counts of a phase. Planned rows that the phase has not read yet count as pending."""
         part, planned = self._parts[phase], self.planned[phase]
         pending = planned - part.accepted - part.rejected
         groups = tuple(self._refused_groups[phase].groups())
@@ -134,7 +134,9 @@ class SyncCounts:
 
 
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
-"""How long before its expiry a member is sent again, because the next sync may run only after the expiry."""
+"""A member is sent again if it expires within this number of seconds, because the next sync may not run before the
+expiry.
+"""
 
 Phase = Literal["reading", "additions", "removals"]
 PHASES: Final[Mapping[Phase, str]] = {"reading": "reading", "additions": "adding", "removals": "removing"}
@@ -153,7 +155,7 @@ class Page:
 
 
 class PageReader(Reader[Page]):
-    """Reads the pages of a snapshot. The rows are already digests, which need no normalizing."""
+    """A reader of the pages of a snapshot. The rows are already digests and need no normalization."""
 
     def __init__(self, next_page: NextPage, total_rows: int) -> None:
         self._next_page = next_page
@@ -186,7 +188,7 @@ async def sync(
     call: CallOptions,
     faults: Faults | None = None,
 ) -> SyncReport:
-    """Runs a sync and returns its report. `faults` are errors already found in the call.
+    """Runs a sync and returns its report. `faults` are errors already found in the caller's arguments.
 
     Raises InvalidInput if no row could be read, ConfigurationError if the snapshot cannot be used,
     and BulkError if the sync stopped later.
@@ -305,7 +307,7 @@ class SyncJob:
             self._phase = "removals"
             with self._stopping("while removing"):
                 await self._upload("Delete", self._snapshot.removals)
-            with self._stopping("at its end"):
+            with self._stopping("at the end"):
                 self._close_rejects()
         except SocialApiError as stop:
             with contextlib.suppress(SocialApiError):  # the first problem is raised below
@@ -313,7 +315,7 @@ class SyncJob:
             if isinstance(stop, BulkError):  # the counts after the sync are known only now
                 raise BulkError(stop.message, self._counts.report()) from stop.__cause__
             raise
-        with self._stopping("at its end"):
+        with self._stopping("at the end"):
             await self._finish()
             if not (self._options.dry_run or self._counts.held_back):
                 await self._snapshot.renewed()
@@ -343,12 +345,12 @@ class SyncJob:
                 # digests may have changed even though the input has not
                 else (
                     f". The snapshot was made by version {then} of the normalizer, and this is version {now}: a value "
-                    "whose digest is different now counts as removed and added"
+                    "whose digest has changed counts as removed and added"
                 )
             )
             raise LimitExceeded(
                 f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are missing from the input, which is "
-                f"{share:.1%}, but only {most:.1%} may be removed: is the input complete? If so, give "
+                f"{share:.1%}, but only {most:.1%} may be removed: is the input complete? If so, set "
                 f"max_removal_share=1.0{why_others}"
             )
         unusable = self._reading.unusable
@@ -444,7 +446,7 @@ class SyncJob:
         await ledger.close(is_finished=False)
 
     async def _note_refused(self) -> None:
-        """Records the rejected rows with their row numbers in the input. Removals have no row number."""
+        """Records the rejected rows with their row numbers in the input. Removals have no row numbers."""
         refused = list(self._refused)
         if not refused:
             return

@@ -2,7 +2,7 @@
 time.
 
 A member has two times: the service certainly holds it until `held_until` (column `sure`), and may hold it until
-`maybe_held_until` (column `perhaps`). Digests of a bucket with equal times are packed into one row of the table.
+`maybe_held_until` (column `perhaps`). The digests in a bucket that have equal times are packed into one table row.
 """
 
 import itertools
@@ -20,7 +20,7 @@ CREATE TABLE members (kind INTEGER NOT NULL, bucket INTEGER NOT NULL, sure INTEG
 digests BLOB NOT NULL, PRIMARY KEY (kind, bucket, sure, perhaps))
 """
 DIGESTS_AT_ONCE: Final = 131_072
-"""The most digests of members and rows that are compared in one step. Larger buckets are divided."""
+"""The maximum number of digests, of members and rows, that are compared in one step. Larger buckets are divided."""
 
 ROWS_AT_ONCE: Final = 65_536
 """The number of rows whose outcomes are determined in one step."""
@@ -30,7 +30,7 @@ _COUNT: Final = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST_BYTES} FROM
 _SEGMENTS: Final = "SELECT rowid, sure, perhaps, digests FROM members"
 
 Times = tuple[int, int]
-"""The times until which the service certainly holds, and may hold, a digest."""
+"""The time until which the service certainly holds a digest, and the time until which it may hold the digest."""
 
 
 @attrs.frozen(repr=False)
@@ -54,7 +54,7 @@ class Bucket:
 
 
 def count(connection: sqlite3.Connection, *, after: int = 0) -> int:
-    """Returns the number of identifiers that the service holds, or may hold, after a time."""
+    """Returns the number of identifiers that the service holds, or may still hold, after a time."""
     return int(connection.execute(f"{_COUNT} WHERE perhaps > ?", (after,)).fetchone()[0])
 
 
@@ -64,7 +64,9 @@ def kinds(connection: sqlite3.Connection, scratch: Scratch) -> set[int]:
 
 
 def buckets_of(connection: sqlite3.Connection, scratch: Scratch, kind: int, first: int) -> Iterator[Bucket]:
-    """Yields the bucket of digests with this first byte. If it would be too large, yields one for each second byte."""
+    """Yields the bucket of digests with this first byte. If it would be too large, yields one bucket for each second
+    byte instead.
+    """
     where = (kind, _key(bytes((first,))), _key(bytes((first, BUCKETS - 1))))
     members = int(connection.execute(f"{_COUNT} WHERE {_OF_BUCKETS}", where).fetchone()[0])
     desired = scratch.entries.count(kind, first)
@@ -94,7 +96,7 @@ def _divided(connection: sqlite3.Connection, scratch: Scratch, kind: int, first:
 
 
 def _key(prefix: bytes) -> int:
-    """Returns the table key of a bucket. The bucket of a first byte sorts before those of its second bytes."""
+    """Returns the table key of a bucket. The bucket for a first byte sorts before the buckets for its second bytes."""
     first, *second = prefix
     return first * (1 + BUCKETS) + sum(1 + byte for byte in second)
 
@@ -177,7 +179,7 @@ def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> 
 
 
 def take_over(connection: sqlite3.Connection, scratch: Scratch, outcomes: Outcomes, kind: int, first: int) -> int:
-    """Applies the outcomes to the members that start with the byte `first`. Returns the number of written bytes."""
+    """Applies the outcomes to the members that start with the byte `first`. Returns the number of bytes written."""
     written = 0
     for bucket in buckets_of(connection, scratch, kind, first):
         if bucket.prefix[1:] == b"\0":  # its digests move to the buckets of second bytes

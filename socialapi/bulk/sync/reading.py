@@ -32,7 +32,7 @@ from socialapi.session.session import Session
 
 ROWS_AT_ONCE: Final = 2_500
 """The number of rows passed to the thread of the snapshot in one call."""
-NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot holds digests only"
+NOT_SYNCED: Final = "cannot be synced, because it is never hashed and a snapshot stores only digests"
 
 
 EXPIRIES_KEPT: Final = 4_096
@@ -47,7 +47,7 @@ class SyncOptions(UploadOptions):
 
     @property
     def databases(self) -> Mapping[str, str | os.PathLike[str]]:
-        """The file of the snapshot."""
+        """The snapshot file, by option."""
         return {"snapshot": self.snapshot}
 
     @property
@@ -65,7 +65,7 @@ class SyncOptions(UploadOptions):
         if not 0 <= self.max_removal_share <= 1:
             yield invalid("max_removal_share", "must be a number from 0 to 1")
         if self.journal is not None:
-            why = "a sync takes no journal: a repeated sync continues from its snapshot"
+            why = "a sync has no journal: to continue it, run the sync again with the same snapshot"
             yield InvalidInput(why, [BrokenRule(path="journal", reason=why)])
         if self.flush_after_seconds:
             yield invalid("flush_after_seconds", "does not apply to a sync, which reads all rows before sending any")
@@ -73,7 +73,7 @@ class SyncOptions(UploadOptions):
 
 
 class ReadingStage:
-    """Reads the desired rows into a snapshot. Its report counts the staged rows as accepted."""
+    """The stage that reads the desired rows into a snapshot. Its report counts the staged rows as accepted."""
 
     def __init__(self, snapshot: Snapshot, counters: RowCounters, preparer: Preparer, session: Session) -> None:
         now = session.now()
@@ -83,7 +83,8 @@ class ReadingStage:
         self._staged: list[tuple[RowBlock, int]] = []
         self.unusable: int = 0
         """The number of unusable rows and values. Each may belong to a member who only seems to have left."""
-        # The service counts from the time of the request, so this expiry is slightly early. A late one would be worse.
+        # The service counts from the time of the request, so this expiry is slightly early. A late expiry would be
+        # worse.
         default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
         self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
 
@@ -136,7 +137,9 @@ class ReadingStage:
 
 
 class ReadingJob:
-    """A job that reads the desired rows into a snapshot. The caller closes the rejects file after later rejections."""
+    """A job that reads the desired rows into a snapshot. The caller closes the rejects file, because later phases may
+    also reject rows.
+    """
 
     def __init__(
         self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: SyncOptions

@@ -30,7 +30,7 @@ _BUFFER_BYTES: Final = 131_072
 
 
 def ranges_of(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yields the first and the last number of each gapless range in ascending numbers."""
+    """Yields the first and the last number of each gapless range in a sequence of ascending numbers."""
     if numbers[-1] - numbers[0] == len(numbers) - 1:
         yield numbers[0], numbers[-1]
         return
@@ -55,16 +55,16 @@ class RowPosition:
 
 
 class RowFile(ScratchFile):
-    """A file of blocks of rows in the order of the input, with their row numbers, times, and digests by column."""
+    """A file of blocks of rows in input order, with their row numbers, times, and digests by column."""
 
     _SIZES: Final = struct.Struct("<III")
-    """The head of a block: the number of rows, and the sizes of its description and its digests in bytes."""
+    """The header of a block: the number of rows, and the sizes in bytes of its description and its digests."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, is_new=True, buffering=_BUFFER_BYTES)
 
     def append(self, block: RowBlock, columns: Sequence[bytes]) -> None:
-        """Writes a block whose columns have these digests."""
+        """Writes a block. `columns` contains the packed digests of each column."""
         description = orjson.dumps(
             {
                 "numbers": list(ranges_of(block.numbers)),
@@ -83,7 +83,9 @@ class RowFile(ScratchFile):
         return _numbers(orjson.loads(self._file.read(sizes[0]))), after
 
     def page(self, position: RowPosition, state: bytearray, rows: int) -> tuple[list[RowBlock], RowPosition]:
-        """Returns the next blocks of due rows, with `rows` rows or a few more, and the position after them."""
+        """Returns the next blocks of due rows, which have `rows` rows or a few more in total, and the position after
+        them.
+        """
         blocks, found = list[RowBlock](), 0
         due = state.find(DUE, position.row)
         self._file.seek(position.offset)
@@ -174,7 +176,7 @@ FILES: Final = (_ROWS, _ENTRIES, _REMOVALS, _STATE, _FINER)
 
 
 def scratch_folder(snapshot: str | os.PathLike[str]) -> Path:
-    """Returns the folder of scratch files of a snapshot, the same for all links to the snapshot."""
+    """Returns the folder for the scratch files of a snapshot, which is the same for all links to the snapshot."""
     return Path(os.path.realpath(snapshot) + SUFFIX)
 
 
@@ -184,7 +186,7 @@ def remove_scratch(folder: Path) -> None:
         return
     found = list(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else [folder]
     if not {path.name for path in found} <= set(FILES):
-        raise OSError(errno.EEXIST, f"{folder} holds other files")
+        raise OSError(errno.EEXIST, f"{folder} contains other files")
     for path in found:
         path.unlink()
     folder.rmdir()

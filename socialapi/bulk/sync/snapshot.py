@@ -30,7 +30,7 @@ SCHEMA: Final = Schema(
         "since the last sync are not removed"
     ),
     statements=(
-        # `normalizer` is the version of the normalizer that made the members' digests.
+        # `normalizer` is the version of the normalizer that produced the members' digests.
         "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL, normalizer INTEGER NOT NULL)",
         members.MEMBERS,
         # The tables below belong to one sync, and are empty between two syncs. While
@@ -46,14 +46,14 @@ ROWS_PER_PAGE: Final = 2_500
 BYTES_PER_TRANSACTION: Final = 16_000_000
 """The approximate number of bytes of digests that are applied to the members in one transaction."""
 UNITS: Final = (max(KINDS) + 1) * BUCKETS
-"""The number of units. A unit is all digests of one kind that begin with the same byte."""
+"""The number of units. A unit consists of all digests of one kind that begin with the same byte."""
 BUCKETS_PER_STEP: Final = 32
 """The number of buckets that are compared in one step. A cancelled sync completes the step."""
 
 
 @attrs.frozen(kw_only=True)
 class Difference:
-    """The numbers of identifiers that the service may hold, of rows to add, and of identifiers to remove."""
+    """The number of identifiers that the service may hold, and the numbers of rows to add and identifiers to remove."""
 
     known: int
     additions: int
@@ -62,7 +62,7 @@ class Difference:
 
 @attrs.frozen
 class _Announced:
-    """The row of the table `announced`, which describes a sync that has begun to send.
+    """The row of the table `announced`, which describes a sync that has started to send.
 
     `sizes` are the sizes of the scratch files. Positions of additions and removals count from 1; entries after the
     last positions were never sent. `in_doubt` is true if the service may hold additions that have no response, and
@@ -90,7 +90,7 @@ class Snapshot:
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
         self._target = (account_id, custom_audience_id)
         self.normalizer: int = NORMALIZER_VERSION
-        """The version of the normalizer that made the members' digests, known once the file is open."""
+        """The version of the normalizer that produced the members' digests, known once the file is open."""
         self._database = SqliteFile(path, SCHEMA, purpose="snapshot")
         self._folder = scratch_folder(path)
         self._is_open = False
@@ -108,7 +108,9 @@ class Snapshot:
         return self._opened
 
     async def open(self) -> None:
-        """Opens the file and applies what a killed sync did. Raises ConfigurationError for another audience."""
+        """Opens the file and applies the outcomes of a sync that was killed. Raises ConfigurationError if the file
+        belongs to another audience.
+        """
         self.normalizer = await self._database.open(self._begin)
         self._is_open = True
         try:
@@ -129,7 +131,7 @@ class Snapshot:
             await self._database.aclose()
 
     async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
-        """Adds desired rows in ascending order, in blocks with their expiry in epoch seconds."""
+        """Adds blocks of desired rows, each with its expiry in epoch seconds. Row numbers must ascend."""
 
         def stage(_: sqlite3.Connection) -> None:
             for block, expiry in blocks:
@@ -140,8 +142,8 @@ class Snapshot:
     async def compare(self, *, now: int, soon: int) -> Difference:
         """Returns how the desired rows differ from the members.
 
-        A row has to be added unless the service certainly holds all its identifiers until `soon`, or
-        until the row's expiry if that is earlier. Expired identifiers count as absent.
+        A row must be added unless the service certainly holds all its identifiers until `soon`, or until the row's
+        expiry if that is earlier. Expired identifiers count as absent.
         """
 
         def begin(connection: sqlite3.Connection) -> tuple[int, set[int]]:
@@ -165,7 +167,7 @@ class Snapshot:
                 members.compare(bucket, self._scratch, now=now, soon=soon)
 
     async def staged(self) -> AsyncIterator[tuple[list[int], bytearray]]:
-        """Yields the numbers and the states of the staged rows by block. `compare` sets the states."""
+        """Yields the numbers and the states of the staged rows, block by block. `compare` sets the states."""
         place = RowPosition()
         while self._opened is not None and place.row < len(self._opened.state):
             before = place
@@ -189,11 +191,11 @@ class Snapshot:
         await self._database.run(announce)
 
     async def accept(self, operation: OperationType, numbers: Sequence[Sequence[int]]) -> None:
-        """Records that the service has accepted additions (Update) or removals (Delete) at these
-        positions, each sequence ascending.
+        """Records that the service has accepted the additions (Update) or removals (Delete) at these positions, which
+        ascend in each sequence.
 
-        Call it right after the service has accepted them. The record is written even if the caller
-        is cancelled meanwhile.
+        Call it right after the service has accepted them. The record is written even if the caller is cancelled in the
+        meantime.
         """
 
         def note(connection: sqlite3.Connection) -> None:
@@ -232,8 +234,8 @@ class Snapshot:
         """Returns the next page of rows to add, numbered by their positions; an empty list after
         the last page.
 
-        A page that was never returned was never sent, so its rows do not count as maybe held after
-        a killed sync.
+        A page that was never returned was never sent. If the sync is killed, the rows of such a page therefore do not
+        count as maybe held.
         """
 
         def read_page(connection: sqlite3.Connection) -> list[RowBlock]:
@@ -250,7 +252,7 @@ class Snapshot:
         return await self._database.run(read_page)
 
     async def removals(self) -> Sequence[RowBlock]:
-        """Returns the next page of identifiers to remove, with one user for each; empty at the end."""
+        """Returns the next page of identifiers to remove, one per row; an empty list after the last page."""
 
         def read_page(connection: sqlite3.Connection) -> list[RowBlock]:
             blocks = list[RowBlock]()
@@ -269,18 +271,21 @@ class Snapshot:
         return await self._database.read(members.count)
 
     async def finish(self) -> None:
-        """Applies the outcomes of the sync, even if it stopped early, and permanently erases its other data."""
+        """Applies the outcomes of the sync, even if it stopped early, and permanently erases the other data of the
+        sync.
+        """
         await self._take_over()
         await self._database.read(self._remove_scratch)
         await self._database.erase()
 
     async def renewed(self) -> None:
-        """Records, after a finished sync, that the current version of the normalizer made all digests."""
+        """Records that the current version of the normalizer produced all digests. Call it only after a finished sync.
+        """
         statement = "UPDATE target SET normalizer = ?"
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
         self.normalizer = NORMALIZER_VERSION
 
-    # The methods below run on the thread of the file.
+    # The methods below run on the thread of the database file.
 
     def _begin(self, connection: sqlite3.Connection) -> int:
         found = connection.execute("SELECT account_id, custom_audience_id, normalizer FROM target").fetchone()

@@ -157,15 +157,15 @@ def test_a_phone_number_is_taken_out_of_what_stands_around_it(text: str) -> None
     assert "176" not in removed
 
 
-WORDS_BEFORE = "has words before the number, which may change its meaning: give only the number"
+WORDS_BEFORE = "has words before the number, which may change its meaning: keep only the number"
 SCIENTIFIC = "is in scientific notation, like a long number from a spreadsheet, and may have lost digits: export the column as text"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("+493012345 nobody", "has letters after a number that is possible without them"),
-        ("030 1234567 Ada", "has letters after a number that is possible without them"),
+        ("+493012345 nobody", "has letters after a complete phone number"),
+        ("030 1234567 Ada", "has letters after a complete phone number"),
         *((text, WORDS_BEFORE) for text in ("call +4917612345678 now", "Fax 030 901820", "Do not call: 0171 3920012")),
         ("+14155550101;4155550102", "has more than one phone number"),
         ("+14155550101,,4155550102", "has more than one phone number"),

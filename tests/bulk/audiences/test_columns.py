@@ -317,7 +317,7 @@ def test_no_column_of_identifiers_is_refused_with_the_option_to_use() -> None:
 
 
 def test_a_list_of_login_names_is_refused_with_what_to_say_if_they_are_handles() -> None:
-    with pytest.raises(InvalidInput, match='"User Name" is read as handles only if you give it'):
+    with pytest.raises(InvalidInput, match='"User Name" is read as handles only if you assign it'):
         find_columns(["User Name", "Name"])
 
 

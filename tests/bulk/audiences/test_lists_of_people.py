@@ -510,7 +510,7 @@ async def test_digits_of_a_column_that_is_not_read_are_phone_numbers_unless_its_
 async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tmp_path: Path) -> None:
     for text, advice in (
         (f"Phone,Fax\n{PHONE},{PHONE_2}\n", 'columns={"phone_number": ["Phone", "Fax"]}'),
-        (f"Email,\n{ANN},{BOB}\n", "give column 2 a name, in a file in its first line"),
+        (f"Email,\n{ANN},{BOB}\n", "give column 2 a name (in the first line of a file)"),
     ):
         (path := tmp_path / "people.csv").write_text(text)
         _, report = await uploaded(path)

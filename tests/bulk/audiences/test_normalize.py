@@ -159,7 +159,7 @@ def test_what_cannot_be_an_identifier_is_unusable_for_a_reason(kind: IdentifierK
 
 def test_a_phone_number_without_a_country_code_asks_for_a_default_region() -> None:
     assert reason("phone_number", "(415) 555-0123") == (
-        "has no country code: write it as +<country code>…, or give a default region"
+        "has no country code: write it as +<country code>…, or set a default region"
     )
 
 

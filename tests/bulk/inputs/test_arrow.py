@@ -254,7 +254,7 @@ class NoTable:
     [
         (pandas.DataFrame({"m": ["x", 1]}), 'column "m" has values of several types: convert them all to text'),
         (pandas.DataFrame({"a@b.example": ["x", 1]}), "column <hidden> has values of several types"),
-        (polars.Series(["a@b.example"]), "a Series is a single column: make a table that names it"),
+        (polars.Series(["a@b.example"]), "a Series is a single column: make a table with a name for the column"),
         (NoTable(), r"it is damaged, or pyarrow does not support it \(ValueError\)"),
     ],
 )

@@ -463,5 +463,5 @@ def test_the_reason_of_a_fault_is_the_same_wherever_the_file_is_cut_in_reading(s
         def read1(self, most: int | None = -1, /) -> bytes:
             return super().read1(size)
 
-    with pytest.raises(InvalidInput, match="is not text in the encoding that the file declares"):
+    with pytest.raises(InvalidInput, match="is not valid text in the encoding that the file declares"):
         list(read_items_and_cuts(Cut(content)))  # type: ignore[arg-type]

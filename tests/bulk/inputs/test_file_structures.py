@@ -336,7 +336,7 @@ async def test_columns_without_names_are_given_by_number(number: Any) -> None:
 async def test_rows_that_all_have_more_cells_than_names_are_refused() -> None:
     """As R writes them, with a column of row names that has none."""
     found = await reading("handle\tname\n1\tann_lee\tAnn\n2\tbob_ray\tBob\n")
-    assert found.error == "line 1: there are 2 names, and each row below has more cells: add the missing names"
+    assert found.error == "line 1: there are 2 names, but each row below has more cells: add the missing names"
 
 
 @pytest.mark.parametrize("again", ["handle,name", "HANDLE,Name", "Handle,NAME"])
@@ -452,7 +452,7 @@ async def test_a_few_rows_with_a_cell_too_few_are_counted_in_a_warning(short: in
     rows = [f"{n},N{n},user_{n},Ulm" for n in range(20)] + [f"{n},user_{n},Ulm" for n in range(20, 20 + short)]
     found = await reading("\n".join(["id,name,twitter,city", *rows]))
     expected = [
-        f"{warns} fewer cells than there are names: if a cell is missing, the cells after it are in wrong columns"
+        f"{warns} fewer cells than there are names: if a cell is missing, the cells after it are in the wrong columns"
     ]
     assert found.remarks == (expected if warns else [])
 

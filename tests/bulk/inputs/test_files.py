@@ -32,7 +32,7 @@ async def refusal(path: Path | str) -> str:
 async def test_a_path_that_leads_nowhere(tmp_path: Path) -> None:
     assert await refusal(tmp_path / "crm.csv") == f"{tmp_path / 'crm.csv'}: there is no such file"
     assert await refusal(tmp_path) == (
-        f"{tmp_path}: this is a directory, not a file: name its files, for example with a pattern such as "
+        f"{tmp_path}: this is a directory, not a file: give its files, for example with a pattern such as "
         '"<directory>/*.csv"'
     )
     assert await refusal(tmp_path / "x" / "crm.csv") == f"{tmp_path / 'x' / 'crm.csv'}: there is no such file"

@@ -333,7 +333,7 @@ def test_a_row_that_holds_one_entity_is_refused_with_the_same_advice(
         session.flush()
         whole, columns = (session.execute(sqlalchemy.select(each)).one() for each in (User, User.email))
         assert read(columns) == (("email",), ("ada@example.com",))
-        with pytest.raises(InvalidInput, match=r"^a Row holds one User: an ORM entity .*select\(User\.email"):
+        with pytest.raises(InvalidInput, match=r"^a Row contains one User: an ORM entity .*select\(User\.email"):
             read(whole)
 
 

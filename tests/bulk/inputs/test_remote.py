@@ -120,7 +120,7 @@ async def test_parquet_of_a_server_without_ranges_is_refused(server: Server) -> 
     _, error = await read_until_error(address(server, site, "/crm.parquet"), InvalidInput)
     assert (
         str(error)
-        == f"{server.url}/crm.parquet: the server does not support ranges, which Parquet needs: copy the file here first"
+        == f"{server.url}/crm.parquet: the server does not support ranges, which Parquet needs: download the file first"
     )
 
 
@@ -278,14 +278,14 @@ async def test_redirects_are_followed_five_times_and_never_away_from_https(serve
     assert str(error) == f"{path}: it redirects more than 5 times"
     server._script[:] = [answer(status=302, Location="http://127.0.0.1/?token=secret")]
     _, error = await read_until_error(path, InvalidInput)
-    assert str(error) == f"{path}: it redirects to an address without https, which is not followed"
+    assert str(error) == f"{path}: it redirects to an address without https, which is not allowed"
 
 
 @pytest.mark.parametrize(
     ("status", "says"),
     [
         (404, "there is no such file"),
-        (403, "the server refuses it (HTTP 403): check the address, which may have expired"),
+        (403, "the server rejected the request (HTTP 403): check the address, which may have expired"),
         (500, "the server answered HTTP 500"),
     ],
 )

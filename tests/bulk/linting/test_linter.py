@@ -163,7 +163,7 @@ async def test_rows_that_an_upload_would_reject_are_counted_as_it_counts_them(tm
 async def test_duplicates_are_rows_with_the_same_identifiers_however_they_are_written() -> None:
     report, _ = await look("a@b.example", " A@B.example", digest("a@b.example"), "c@d.example")
     assert (report.duplicates, report.duplicates_are_exact) == (2, True)
-    assert "2 of 4 rows: repeat an earlier one; each is sent once" in texts(report)
+    assert "2 of 4 rows: duplicates of an earlier row; each distinct row is sent once" in texts(report)
     assert report.match_risk == "medium"
 
 
@@ -173,7 +173,7 @@ async def test_columns_whose_names_say_something_else_than_their_values(tmp_path
     write(path, f"email_sha256,email,email_md5\n{hashed},{hashed},x\nplain@b.example,c@d.example,x\n")
     report = await lint_records(path)
     assert texts(report) == [
-        'the column "email_sha256" is called hashed, and 1 of its 2 values are not',
+        'the name of the column "email_sha256" says that its values are hashed, but 1 of its 2 values are not',
         'the column "email" mixes digests (1) and plain values (1)',
         'the column "email_md5" is ignored: only SHA-256 is accepted',
     ]
@@ -302,7 +302,7 @@ async def test_a_lint_names_the_column_of_countries_and_what_an_upload_warns_of_
     warnings = (await job_of(ModelService(), rows, default_region="DE").run()).warning_details
     assert {each.reason for each in warnings} == {MOJIBAKE, UNKNOWN_COUNTRY}
     assert all(
-        f'the column "{each.field}" has 1 values each of which {each.reason}' in texts(report) for each in warnings
+        f'the column "{each.field}" has 1 values, each of which {each.reason}' in texts(report) for each in warnings
     )
 
 

@@ -46,7 +46,7 @@ async def test_every_reason_is_counted_for_its_field_without_the_place() -> None
     price = field(report, "price")
     assert (price.present, price.usable) == (3, 1)
     assert price.reasons == {
-        "has a sign that several currencies share: write the ISO 4217 code, for example 9.99 USD": 2
+        "has a symbol that several currencies share: write the ISO 4217 code, for example 9.99 USD": 2
     }
     assert field(report, "availability").usable == 2
     assert (field(report, "title").present, field(report, "title").reasons) == (2, {"is required": 1})

@@ -33,7 +33,7 @@ async def test_several_broken_rules_are_all_said() -> None:
     assert "price: is required" in reason
 
 
-OBJECT = 'is an object: say which member to read, as in columns={"title": "<column>.<member>"}'
+OBJECT = 'is an object: give the path of the value in it, as in columns={"title": "<column>.value"}'
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ async def test_an_item_that_is_no_product_ends_the_input() -> None:
 
     rows, said = await read_until(items(), InvalidInput)
     assert len(rows) == 2
-    assert said == "item 3 is an int: give Product, mappings of its fields, or rows that have them as names"
+    assert said == "item 3 is an int: give Product objects, mappings of product fields, or rows with these names"
 
 
 def nested(depth: int) -> list[Any]:

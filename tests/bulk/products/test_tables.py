@@ -37,7 +37,7 @@ async def test_names_are_found_however_feeds_write_them(tmp_path: Path) -> None:
             "sku,name,price",
             (
                 "line 1: there is no column description, availability, condition, link, image_link "
-                "(columns: sku, name, price); say which column it is with "
+                "(columns: sku, name, price); specify the column with "
                 'columns={"description": "<column>"}; if it is the same for all products, '
                 'constants={"availability": "in stock"}'
             ),
@@ -46,7 +46,7 @@ async def test_names_are_found_however_feeds_write_them(tmp_path: Path) -> None:
             HEADER.replace("availability", "avaliability"),
             (
                 "line 1: there is no column availability; avaliability might be meant for availability "
-                f"(columns: {HEADER.replace('availability', 'avaliability').replace(',', ', ')}); say which column it is "
+                f"(columns: {HEADER.replace('availability', 'avaliability').replace(',', ', ')}); specify the column "
                 'with columns={"availability": "<column>"}; if it is the same for all products, '
                 'constants={"availability": "in stock"}'
             ),

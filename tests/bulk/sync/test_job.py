@@ -191,7 +191,7 @@ async def test_operations_are_refused_and_nothing_is_sent(
 async def test_partner_user_ids_are_left_out_with_a_reason(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
-    why = "cannot be synced, since it is never hashed and a snapshot holds digests only"
+    why = "cannot be synced, because it is never hashed and a snapshot stores only digests"
     report = await audience.sync([{"partner_user_id": "p", "handle": "ada"}, {"partner_user_id": "q"}], snapshot=path)
     assert report.warning_details == (RowIssue(1, "partner_user_id", why),)
     assert report.rejects == (RowIssue(2, "partner_user_id", why),)
@@ -209,7 +209,7 @@ async def test_too_many_removals_stop_it_before_anything_is_sent(
         await audience.sync(people(*"abcdefgh", "new"), snapshot=path)
     assert str(caught.value.__cause__) == (
         "2 of the 10 identifiers in the snapshot are missing from the input, which is 20.0%, but only 10.0% may be "
-        "removed: is the input complete? If so, give max_removal_share=1.0"
+        "removed: is the input complete? If so, set max_removal_share=1.0"
     )
     assert isinstance(caught.value.report, SyncReport)
     assert (caught.value.report.held_back, caught.value.report.pending, caught.value.report.unchanged) == (2, 1, 8)
@@ -526,7 +526,7 @@ async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
         ({"rejects": "audience.snapshot"}, "is the rejects file, too"),
         (
             {"journal": "audience.journal"},
-            "a sync takes no journal: a repeated sync continues from its snapshot",
+            "a sync has no journal: to continue it, run the sync again with the same snapshot",
         ),
         ({"desired": "audience.snapshot"}, "is the input itself"),
     ],

@@ -394,7 +394,7 @@ async def test_something_else_in_the_place_of_the_scratch_folder_is_refused_and_
         (tmp_path / "elsewhere").mkdir()
         folder.symlink_to(tmp_path / "elsewhere")
     before = bytes_in(folder) if folder.is_dir() else folder.read_bytes()
-    with pytest.raises(ConfigurationError, match=r"snapshot\.sync holds other files"):
+    with pytest.raises(ConfigurationError, match=r"snapshot\.sync contains other files"):
         await opened(path)
     assert (bytes_in(folder) if folder.is_dir() else folder.read_bytes()) == before
 

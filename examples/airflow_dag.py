@@ -1,12 +1,12 @@
-"""A DAG of Airflow uploads the export of each day.
+"""An Airflow DAG uploads each day's export.
 
-Use it if Airflow already runs your nightly jobs. A task is retried only where that helps: a wrong
-token fails it at once, and after a lost connection it continues where it was.
+Use it if Airflow already runs your nightly jobs. A task is retried only where that helps: it fails at once if
+a token is wrong, and resumes where it stopped after a lost connection.
 
-The task is asynchronous, which needs Airflow 3.2. Its day is a template, so a run for an earlier
-day uploads that day's file. Each day has a journal, from which a retried task continues. The report
-is the task's value (XCom). Hosts and credentials come from SOCIALAPI_* variables of the worker. Try
-it with a local emulator:
+The task is asynchronous, which needs Airflow 3.2. The day is a template, so a run for an earlier day uploads
+that day's file. Each day has a journal, from which a retried task continues. The report is the task's return
+value (XCom). Hosts and credentials come from the worker's SOCIALAPI_* variables. Try it with a local
+emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
@@ -15,8 +15,8 @@ it with a local emulator:
 What to change:
 
 - `params`: the folder of the exports, the account and the audience
-- `crm-{day}.csv`: the name of your export, or an address such as `f"s3://bucket/crm-{day}.csv"` in
-  place of the path; journal and rejects stay on a disk that a retried task sees
+- `crm-{day}.csv`: the name of your export, or an address such as `f"s3://bucket/crm-{day}.csv"` instead
+  of the path; keep journal and rejects on a disk that a retried task can access
 - `schedule`, `retries` and `retry_delay`: when it runs, and how long it keeps trying
 - `max_reject_share`: how many bad rows stop the upload; 0.05 is 5 %
 """
@@ -33,7 +33,7 @@ from socialapi import Client, errors
 
 @task(retries=4, retry_delay=datetime.timedelta(minutes=15))
 async def upload(day: str, folder: str, account_id: str, audience_id: str) -> dict[str, Any]:
-    """Uploads `crm-DAY.csv`. Returns the counts, as plain data that Airflow can keep."""
+    """Uploads `crm-DAY.csv`. Returns the counts as plain data that Airflow can store."""
     files = Path(folder)
     try:
         async with Client.from_env() as client:

@@ -1,10 +1,10 @@
-"""A merchant's feed becomes a catalog.
+"""Loads a merchant's feed into a catalog.
 
 Use it to keep a catalog up to date with a shop feed, night after night. Only changed products are
 sent, and products that have vanished from the feed are deleted.
 
 The feed is RSS, Atom, CSV, TSV, JSON or Parquet. It is checked before anything is sent, so a broken
-feed changes nothing. The first run writes the digest file, by which later runs know what has
+feed changes nothing. The first run writes the digest file, from which later runs know what has
 changed. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator,
 with your feed in feed.xml:
 
@@ -17,9 +17,9 @@ What to change:
 - `MAX_REJECT_SHARE`: how many unusable products stop the load; 0.1 is 10 %
 - `max_vanished_share`: how many products may be deleted in one run; remove `delete_vanished` to
   delete none
-- `digests`: a path on a disk that stays; without the file every product is sent again
-- add `columns={"price": "Preis"}` to `lint` and `upsert` if a column of your feed is not found by
-  its name
+- `digests`: a path on a persistent disk; without the file, every product is sent again
+- add `columns={"price": "Preis"}` to `lint` and `upsert` if the name of a column in your feed is not
+  recognized
 """
 
 import asyncio
@@ -32,12 +32,12 @@ MAX_REJECT_SHARE = 0.1
 
 
 async def is_fit(products: Products, feed: str) -> bool:
-    """Returns whether the feed can be loaded, and prints what its maker should know."""
+    """Returns whether the feed can be loaded. Prints the findings that the merchant should know."""
     look = await products.lint(feed)
     for finding in look.findings:
         print(f"{'error' if finding.is_error else 'note'}: {finding.text}")
     if look.broken_off is not None:
-        print(f"the feed cannot be read to its end: {look.broken_off}")
+        print(f"the feed could not be read completely: {look.broken_off}")
     return look.broken_off is None and look.rows > 0 and look.unusable_rows <= MAX_REJECT_SHARE * look.rows
 
 

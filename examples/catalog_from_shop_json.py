@@ -1,9 +1,9 @@
-"""A shop's own API becomes a catalog.
+"""Loads the products of a shop's own API into a catalog.
 
-Use it if your shop has an API but no feed. Pages are fetched while earlier products are loaded, so
-a large shop takes little memory and little time.
+Use it if your shop has an API but no feed. Pages are fetched while earlier products are loaded, so even a
+large shop needs little memory and time.
 
-SHOP_URL is where the shop answers `GET /products?page=1` with `{"products": […], "next_page": 2}`.
+SHOP_URL is the address at which the shop answers `GET /products?page=1` with `{"products": […], "next_page": 2}`.
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
@@ -12,9 +12,9 @@ Hosts and credentials come from SOCIALAPI_* variables. Run it against a local em
 
 What to change:
 
-- `product`: which field of your shop becomes which field of a product
-- `products`: how your API names its pages, and the headers that it wants
-- `digests`: a path on a disk that stays; without the file every product is sent again
+- `product`: the mapping of your shop's fields to product fields
+- `products`: your API's paging, and the headers that it needs
+- `digests`: a path on a persistent disk; without the file, every product is sent again
 - remove `delete_vanished` to keep products that the shop no longer sells
 """
 
@@ -30,7 +30,7 @@ from socialapi import Client, errors
 
 
 def product(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a product of the shop under the names of a catalog. The load checks its values."""
+    """Converts a product of the shop to the catalog's fields. The load checks the values."""
     return {
         "id": item["sku"],
         "title": item["name"],
@@ -58,7 +58,7 @@ async def products(shop: aiohttp.ClientSession, url: str) -> AsyncIterator[dict[
 
 
 async def main(catalog_id: str) -> int:
-    """Loads the shop's products. Once all have arrived, those that are sold no more are deleted.
+    """Loads the shop's products. Once all have arrived, products that are no longer sold are deleted.
 
     Returns the exit status, as `scheduler_task.py` does.
     """

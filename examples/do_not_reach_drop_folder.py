@@ -1,14 +1,14 @@
-"""A drop folder uploads each do-not-reach file once and then moves it away.
+"""Uploads each do-not-reach file in a drop folder once, and then moves it away.
 
-Use it if another system writes lists of people who must not see ads. Run it every few minutes. A
-killed run continues with the next one, and two runs at a time do not disturb each other.
+Use it if another system writes lists of people who must not see ads. Run it every few minutes. The next run
+continues a killed one, and two runs at the same time do not interfere.
 
-Write a file in another folder and move it here when it is complete. Use no name twice: put a date
-into it.
+Write each file in another folder, and move it here when it is complete. Never reuse a file name: include a
+date.
 
     folder/2026-05-01.csv                        waits
     folder/journals/2026-05-01.csv.journal       the progress of a file that is not finished
-    folder/done/, folder/failed/                 files that were uploaded, and unusable ones
+    folder/done/, folder/failed/                 uploaded files, and unusable ones
     folder/rejects/2026-05-01.csv.rejects.csv    the rows of a file that were rejected
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
@@ -21,7 +21,7 @@ What to change:
 
 - `default_region`: the country of phone numbers without a country code
 - `max_reject_share`: how many bad rows stop a file; 0.5 is half
-- `waiting`: which files count, for example `folder.glob("unsubscribed-*.csv")`
+- `waiting`: which files to upload, for example `folder.glob("unsubscribed-*.csv")`
 - `move`: delete files instead of keeping them in `done`
 """
 
@@ -34,7 +34,7 @@ from socialapi.resources import DoNotReachListResource
 
 
 async def upload(unsubscribed: DoNotReachListResource, file: Path) -> UploadReport:
-    """Uploads a file, or what an earlier run has left of it."""
+    """Uploads a file, or the rest of a file that an earlier run started."""
     return await unsubscribed.upload(
         file,
         journal=file.parent / "journals" / f"{file.name}.journal",
@@ -46,27 +46,27 @@ async def upload(unsubscribed: DoNotReachListResource, file: Path) -> UploadRepo
 
 
 def move(file: Path, where: str) -> None:
-    """Moves a file that is finished. Its journal is of no use any more."""
+    """Moves a finished file and deletes its journal, which is no longer needed."""
     file.replace(file.parent / where / file.name)
     (file.parent / "journals" / f"{file.name}.journal").unlink(missing_ok=True)
 
 
 def waiting(folder: Path) -> list[Path]:
-    """Returns the files to upload, in the order of their names."""
+    """Returns the files to upload, sorted by name."""
     for name in ("done", "failed", "journals", "rejects"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
 
 
 async def upload_all(unsubscribed: DoNotReachListResource, folder: Path) -> int:
-    """Uploads every file that waits. Returns 1 if one failed, or 3 if the others go on waiting."""
+    """Uploads every waiting file. Returns 1 if a file failed, or 3 if the remaining files must keep waiting."""
     status = 0
     for file in waiting(folder):
         try:
             report = await upload(unsubscribed, file)
         except errors.SocialApiError as stopped:
-            # A file that cannot be read would stop the next run as well. Any other error is not the
-            # file's fault, so that the file waits.
+            # An unreadable file would also stop the next run. Other errors are not caused by the file, so the file
+            # keeps waiting.
             if not isinstance(stopped.__cause__ or stopped, errors.InvalidInput):
                 print(f"{file.name} waits: {stopped}")
                 return 3
@@ -80,7 +80,7 @@ async def upload_all(unsubscribed: DoNotReachListResource, folder: Path) -> int:
 
 
 async def main(account_id: str, list_id: str, folder: Path) -> int:
-    """Uploads what is in the folder, and says what became of each file."""
+    """Uploads the files in the folder and prints the outcome of each file."""
     async with Client.from_env() as client:
         return await upload_all(client.ads.account(account_id).do_not_reach_list(list_id), folder)
 

@@ -1,13 +1,13 @@
 #!/bin/sh
-# A script for cron uploads the export of a day and fetches the posts of a user since then.
+# Uploads a day's export and fetches a user's posts since the start of that day: a script for cron.
 #
 # Use it if your nightly job is a shell script. You can kill it at any moment and start it again: the upload
-# continues from its journal, and a finished one sends nothing.
+# continues from its journal, and a finished upload sends nothing.
 #
-# Each file gets its name once it is complete. The script prints nothing when there is nothing for anyone to do.
-# Its exit status is that of the command that failed: after 3 and 130 run it again, after 2 fix something first.
-# Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator, with the export in
-# crm-2025-01-01.csv:
+# Each file gets its name once it is complete. The script prints nothing if nobody needs to act.
+# Its exit status is the status of the command that failed: after 3 and 130, run it again; after 2, fix the
+# problem first. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator, with
+# the export in crm-2025-01-01.csv:
 #
 #     socialapi emulator --detach --env-file emulator.env
 #     . ./emulator.env

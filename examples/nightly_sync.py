@@ -1,12 +1,12 @@
-"""A nightly job brings an audience to the customers of a database.
+"""A nightly job keeps an audience equal to the customers in a database.
 
-Use it to keep an audience equal to a query. The first run adds everybody and writes a snapshot;
-each later run sends only what has changed.
+Use it to keep an audience equal to a query. The first run adds everybody and writes a snapshot; each later
+run sends only changes.
 
-If more than a tenth of the audience would leave, the job stops before it sends anything: more
-likely the query is wrong. After a kill or an error, run it again: it continues from the snapshot.
-Exit statuses are those of `scheduler_task.py`. Hosts and credentials come from SOCIALAPI_*
-variables. Run it against a local emulator:
+If more than a tenth of the audience would leave, the job stops before it sends anything, because the query is
+probably wrong. After a kill or an error, run it again, and it continues from the snapshot. Exit statuses are
+the same as in `scheduler_task.py`. Hosts and credentials come from SOCIALAPI_* variables. Run it against a
+local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
@@ -14,9 +14,9 @@ variables. Run it against a local emulator:
 
 What to change:
 
-- `MEMBERS`: your query; its columns are found by their names
-- `customers`: the connection to your database; any cursor whose rows have names will do
-- `snapshot`: a path on a disk that stays; without the file nobody is removed
+- `MEMBERS`: your query; its columns are found by name
+- `customers`: the connection to your database; any cursor with named columns will do
+- `snapshot`: a path on a persistent disk; without the file, nobody is removed
 - `default_region`: the country of phone numbers without a country code; select a column `country`
   instead if your customers are in several
 - `max_removal_share`: how many members may leave in one run
@@ -33,9 +33,9 @@ MEMBERS = "select email, phone from customers where not has_left"
 
 
 def customers() -> sqlite3.Connection:
-    """Opens the database of the shop. Without one, it makes one with 5,000 customers to try."""
+    """Opens the shop's database. Creates one with 5,000 sample customers if there is none."""
     database = sqlite3.connect("customers.sqlite")
-    database.row_factory = sqlite3.Row  # rows with names, by which identifiers are found
+    database.row_factory = sqlite3.Row  # rows with named columns, so that identifiers are found by column name
     if not database.execute("select 1 from sqlite_master where name = 'customers'").fetchone():
         rows = [(f"customer{n}@example.com", f"(415) 555-{n:04}", n % 10 == 0) for n in range(5_000)]
         with database:
@@ -45,7 +45,7 @@ def customers() -> sqlite3.Connection:
 
 
 async def sync(account_id: str, audience_id: str) -> SyncReport:
-    """Brings the audience to what the query returns."""
+    """Makes the audience match the result of the query."""
     with contextlib.closing(customers()) as database:
         async with Client.from_env() as client:
             audience = client.ads.account(account_id).custom_audience(audience_id)
@@ -59,7 +59,7 @@ async def sync(account_id: str, audience_id: str) -> SyncReport:
 
 
 async def main(account_id: str, audience_id: str) -> int:
-    """Syncs, says what changed, and returns the exit status."""
+    """Runs the sync, prints what changed, and returns the exit status."""
     try:
         report = await sync(account_id, audience_id)
     except errors.SocialApiError as stopped:

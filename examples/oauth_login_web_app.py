@@ -1,11 +1,11 @@
-"""A web application signs users in with OAuth 2.0 and calls the service as each of them.
+"""A web application signs users in with OAuth 2.0 and calls the service on their behalf.
 
 Use it if your users connect their own accounts. Sign-in is protected by PKCE, tokens are renewed
-for you, and all users share connections and rate limits.
+automatically, and all users share connections and rate limits.
 
 A session is a random cookie; its tokens stay in the memory of this process. Unfinished sign-ins are
-kept apart from sessions, and the oldest are dropped, so a flood of them signs nobody out. The app's
-key and secret come from SOCIALAPI_* variables, as do the hosts. Run it against a local emulator,
+separate from sessions, and the oldest are dropped, so a flood of sign-ins signs no user out. The hosts and
+the app's key and secret come from SOCIALAPI_* variables. Run it against a local emulator,
 and open http://127.0.0.1:8000/:
 
     socialapi emulator --detach --env-file emulator.env
@@ -16,7 +16,7 @@ What to change:
 
 - `scopes`: what your app may do as the user
 - `Session` and `Kept`: keep sessions in your database, encrypted, to survive a restart
-- the callback in `connect`: your public address, which the app must have registered
+- the callback in `connect`: your public address, which must be registered for the app
 - `redirect`: add `secure=True` to the cookie once you serve HTTPS
 - `home`: your own pages
 """
@@ -46,17 +46,17 @@ routes = web.RouteTableDef()
 
 @dataclass
 class Session:
-    """Somebody who is signed in, and the newest tokens of that sign-in."""
+    """A signed-in user, and the newest tokens of that sign-in."""
 
     user: OAuth2User
     tokens: MemoryTokenCache = field(default_factory=MemoryTokenCache)
 
 
 class Kept(OrderedDict[str, T]):
-    """What a cookie stands for, by its value. The oldest is forgotten if there is too much of it."""
+    """The objects that cookies refer to, by cookie value. If there are too many, the oldest is dropped."""
 
     def add(self, thing: T) -> str:
-        """Keeps a thing and returns the value of its cookie, which nobody else knows."""
+        """Stores an object and returns the value of its cookie, which is secret."""
         name = secrets.token_urlsafe(32)
         self[name] = thing
         if len(self) > MAX_KEPT:
@@ -65,7 +65,7 @@ class Kept(OrderedDict[str, T]):
 
 
 class Service:
-    """The service, the sign-ins that were begun, and the sessions of those who are signed in."""
+    """The service, the unfinished sign-ins, and the sessions of signed-in users."""
 
     def __init__(self, connections: aiohttp.ClientSession, callback: str) -> None:
         self.callback = callback
@@ -76,9 +76,9 @@ class Service:
         self._pacer = SlidingWindowPacer(self._config)
 
     def client(self, session: Session | None = None) -> Client:
-        """Returns a client that calls as the user of the session, if one is given.
+        """Returns a client, which calls on behalf of the session's user if a session is given.
 
-        All of them share connections and limits.
+        All clients share connections and limits.
         """
         users, tokens = ([session.user], session.tokens) if session else ([], None)
         return Client(self._config, users, session=self._connections, pacer=self._pacer, token_cache=tokens)
@@ -88,14 +88,14 @@ SERVICE = web.AppKey("service", Service)
 
 
 def redirect(address: str, cookie: str, value: str) -> web.Response:
-    """Leads the browser on, with a cookie."""
+    """Redirects the browser and sets a cookie."""
     response = web.Response(status=302, headers={"Location": address})
     response.set_cookie(cookie, value, httponly=True, samesite="Lax")  # behind HTTPS also secure=True
     return response
 
 
 def page(content: str, status: int = 200) -> web.Response:
-    """Returns a page of HTML."""
+    """Returns an HTML page."""
     return web.Response(
         text=f"<!doctype html><title>Accounts</title>{content}", content_type="text/html", status=status
     )
@@ -103,7 +103,7 @@ def page(content: str, status: int = 200) -> web.Response:
 
 @routes.get("/")
 async def home(request: web.Request) -> web.Response:
-    """Shows the ad accounts of the user who is signed in."""
+    """Shows the ad accounts of the signed-in user."""
     service, name = request.app[SERVICE], request.cookies.get("session", "")
     session = service.sessions.get(name)
     if session is None:
@@ -111,7 +111,7 @@ async def home(request: web.Request) -> web.Response:
     try:
         async with service.client(session) as client:
             accounts = await client.ads.accounts.list().collect(limit=100)
-    except errors.Unauthorized:  # the user has withdrawn the access, or it could not be renewed
+    except errors.Unauthorized:  # the user has revoked access, or the token could not be renewed
         service.sessions.pop(name, None)
         return page('You are signed out. <a href="/login">Sign in</a>', 401)
     names = "".join(f"<li>{escape(account.name or account.id)}" for account in accounts)
@@ -120,7 +120,7 @@ async def home(request: web.Request) -> web.Response:
 
 @routes.get("/login")
 async def login(request: web.Request) -> web.Response:
-    """Begins a sign-in, and shows the page of the service on which the user decides."""
+    """Starts a sign-in, and redirects to the service's page on which the user decides."""
     service = request.app[SERVICE]
     scopes = ["tweet.read", "users.read", "offline.access"]
     async with service.client() as client:
@@ -130,13 +130,13 @@ async def login(request: web.Request) -> web.Response:
 
 @routes.get("/callback")
 async def callback(request: web.Request) -> web.Response:
-    """Ends a sign-in: the page of the service leads the browser here, with a code or an error."""
+    """Completes a sign-in. The service's page redirects the browser here with a code or an error."""
     service, given = request.app[SERVICE], request.query
     sign_in = service.sign_ins.pop(request.cookies.get("sign_in", ""), None)
     if sign_in is None or not secrets.compare_digest(given.get("state", "").encode(), sign_in.state.encode()):
-        return page('This sign-in was not begun here. <a href="/login">Sign in</a>', 403)
+        return page('This sign-in was not started here. <a href="/login">Sign in</a>', 403)
     if "code" not in given:
-        return page('You did not allow it. <a href="/login">Sign in</a>', 403)
+        return page('You did not allow access. <a href="/login">Sign in</a>', 403)
     try:
         async with service.client() as client:
             token = await client.oauth.exchange_code(
@@ -148,14 +148,14 @@ async def callback(request: web.Request) -> web.Response:
             )
     except errors.SocialApiError:
         return page('That did not work. <a href="/login">Sign in</a>', 502)
-    # In a session of a new name: somebody may have planted the one before in this browser.
+    # With a new session name, because someone else may have planted the old cookie in this browser.
     service.sessions.pop(request.cookies.get("session", ""), None)
     session = Session(OAuth2User(token.access_token, token.refresh_token, APP_ID, APP_SECRET))
     return redirect("/", "session", service.sessions.add(session))
 
 
 async def connect(app: web.Application) -> AsyncIterator[None]:
-    """Opens the connections that all users share, for as long as the application runs."""
+    """Opens the connections that all users share while the application runs."""
     async with aiohttp.ClientSession() as connections:
         app[SERVICE] = Service(connections, f"http://127.0.0.1:{PORT}/callback")
         yield

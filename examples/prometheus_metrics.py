@@ -1,7 +1,7 @@
-"""An upload serves metrics that Prometheus scrapes.
+"""An upload provides metrics that Prometheus scrapes.
 
-Use it to see rows, requests, retries and waits for rate limits on your dashboards. It takes one
-argument of the client, `telemetry=True`, and an exporter of OpenTelemetry.
+Use it to see rows, requests, retries and waits for rate limits on your dashboards. It needs one argument of
+the client, `telemetry=True`, and an OpenTelemetry exporter.
 
     pip install 'aiosocialapi[otel]' opentelemetry-exporter-prometheus
 
@@ -13,8 +13,8 @@ Hosts and credentials come from SOCIALAPI_* variables. Run it against a local em
 
 What to change:
 
-- `port` of `served_metrics`: the port that Prometheus scrapes, and `127.0.0.1` if it runs elsewhere
-- the upload in `main`: your own job; keep the server up for as long as the program runs
+- `served_metrics`: the `port` that Prometheus scrapes, and the address `127.0.0.1` if Prometheus runs elsewhere
+- the upload in `main`: your own job; keep the server running for as long as the program runs
 - remove `scrape`, which only shows you the metrics
 """
 
@@ -34,7 +34,7 @@ from socialapi import AudienceUser, Client
 
 @contextlib.contextmanager
 def served_metrics(port: int = 0) -> Iterator[str]:
-    """Serves what the program measures and yields the address for Prometheus; 0 is a free port."""
+    """Serves the program's metrics, and yields the address for Prometheus. Port 0 selects a free port."""
     provider = MeterProvider([PrometheusMetricReader()])
     metrics.set_meter_provider(provider)
     server, thread = start_http_server(port, "127.0.0.1")
@@ -48,14 +48,14 @@ def served_metrics(port: int = 0) -> Iterator[str]:
 
 
 def scrape(address: str) -> list[str]:
-    """Does what Prometheus does: returns the metrics of this package."""
+    """Returns this package's metrics, as Prometheus would scrape them."""
     with urllib.request.urlopen(address) as reply:  # noqa: S310  # the address is our own
         lines: list[str] = reply.read().decode().splitlines()
     return [line for line in lines if line.startswith(("socialapi_", "http_client_")) and "_bucket{" not in line]
 
 
 async def main(account_id: str, audience_id: str) -> int:
-    """Uploads, and prints what Prometheus would read."""
+    """Uploads the users, and prints what Prometheus would read."""
     with served_metrics() as address:
         async with Client.from_env(telemetry=True) as client:
             audience = client.ads.account(account_id).custom_audience(audience_id)

@@ -1,10 +1,10 @@
-"""A task of a scheduler, such as cron, uploads the export of a day.
+"""A task for a scheduler, such as cron, uploads a day's export.
 
-Use it with cron, systemd timers, Kubernetes jobs or any scheduler that looks at an exit status. A
-task that is repeated continues where it was, and a finished one sends nothing.
+Use it with cron, systemd timers, Kubernetes jobs or any scheduler that checks an exit status. A repeated task
+continues where it stopped, and a finished task sends nothing.
 
-A scheduler calls `run(day, …)`, or runs this file and looks at the exit status. Each day has a
-journal. The report is one line of JSON on standard output.
+A scheduler calls `run(day, …)`, or runs this file and checks the exit status. Each day has a journal. The
+report is one line of JSON on standard output.
 
 | Status | Meaning |
 |---|---|
@@ -21,7 +21,7 @@ Hosts and credentials come from SOCIALAPI_* variables. Run it against a local em
 What to change:
 
 - `crm-{day}.csv`: the name of your export; an address such as `s3://bucket/crm-{day}.csv` works too
-- `journal` and `rejects`: paths on a disk that the next attempt sees
+- `journal` and `rejects`: paths on a disk that the next attempt can access
 - `max_reject_share`: how many bad rows stop the upload; 0.05 is 5 %
 - add `default_region="US"` if phone numbers have no country code
 """
@@ -37,7 +37,7 @@ from socialapi import Client, errors
 
 
 async def upload(day: datetime.date, account_id: str, audience_id: str) -> dict[str, Any]:
-    """Uploads `crm-DAY.csv`. Returns the counts, as plain data that a scheduler can keep."""
+    """Uploads `crm-DAY.csv`. Returns the counts as plain data that a scheduler can store."""
     async with Client.from_env() as client:
         audience = client.ads.account(account_id).custom_audience(audience_id)
         report = await audience.upload(
@@ -51,7 +51,7 @@ async def upload(day: datetime.date, account_id: str, audience_id: str) -> dict[
 
 
 def run(day: datetime.date, account_id: str, audience_id: str) -> int:
-    """Uploads the export of a day, prints the report, and returns the exit status."""
+    """Uploads a day's export, prints the report, and returns the exit status."""
     try:
         report = asyncio.run(upload(day, account_id, audience_id))
     except KeyboardInterrupt:
@@ -65,7 +65,7 @@ def run(day: datetime.date, account_id: str, audience_id: str) -> int:
 
 
 if __name__ == "__main__":
-    # Schedulers stop a task with SIGTERM: docs/deployment.md says why it takes both lines.
+    # Schedulers stop a task with SIGTERM: docs/deployment.md explains why both lines are needed.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     sys.exit(run(datetime.date.fromisoformat(sys.argv[1]), *sys.argv[2:4]))

@@ -1,4 +1,4 @@
-"""One client uploads to an audience of each of several accounts at once.
+"""One client uploads to audiences of several accounts at once.
 
 Use it if you manage ads for several advertisers. Accounts have separate rate limits, so two uploads
 take no longer than one, and an upload that stops does not stop the others.
@@ -13,9 +13,9 @@ for each ACCOUNT/AUDIENCE:
 What to change:
 
 - the arguments: read accounts, audiences and files from your own configuration
-- `journal` and `rejects`: paths on a disk that the next run sees
-- `Client.from_env()`: give each account a client with other `credentials` if one user may not see
-  them all
+- `journal` and `rejects`: paths on a disk that the next run can access
+- `Client.from_env()`: use a client with separate `credentials` for each account if one user cannot
+  access all of them
 - add `default_region="US"` if phone numbers have no country code
 """
 
@@ -26,7 +26,7 @@ from socialapi import Client, UploadReport, errors
 
 
 async def upload(client: Client, target: str, file: str) -> bool:
-    """Uploads a file, and says what became of it. Returns whether every row was taken."""
+    """Uploads a file and prints the outcome. Returns whether every row was accepted."""
     account_id, audience_id = target.split("/")
     audience = client.ads.account(account_id).custom_audience(audience_id)
     try:
@@ -43,13 +43,13 @@ async def upload(client: Client, target: str, file: str) -> bool:
 
 
 def show(target: str, report: UploadReport, end: str = "") -> None:
-    """Prints a line about an upload."""
+    """Prints one line about an upload."""
     print(f"{target}: {report.accepted:,} accepted, {report.rejected:,} rejected, {report.pending:,} pending{end}")
 
 
 async def main(files: dict[str, str]) -> int:
     """Runs all uploads at once. Returns 1 if one of them stopped or rejected a row."""
-    # The jobs share the client's connections, and one budget of memory for what is on its way.
+    # The jobs share the client's connections and one memory budget for requests in flight.
     async with Client.from_env() as client, asyncio.TaskGroup() as tasks:
         uploads = [tasks.create_task(upload(client, target, file)) for target, file in files.items()]
     return 0 if all(task.result() for task in uploads) else 1

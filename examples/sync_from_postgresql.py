@@ -1,18 +1,18 @@
-"""A sync brings an audience to the result of a query in PostgreSQL.
+"""A sync keeps an audience equal to the result of a PostgreSQL query.
 
-Use it to send customers from your database to an audience every night, without an export in
-between. A server-side cursor reads a few thousand rows at a time, so memory stays flat.
+Use it to send customers from your database to an audience every night, without an export in between. A server-side
+cursor reads a few thousand rows at a time, so memory use stays constant.
 
 Hosts and credentials come from SOCIALAPI_* variables, and the database from DATABASE_URL. Exit
-statuses are those of `scheduler_task.py`. Run it every night; the first run makes the snapshot:
+statuses are the same as in `scheduler_task.py`. Run it every night; the first run creates the snapshot:
 
     export DATABASE_URL=postgresql://shop@db.example/shop
     python examples/sync_from_postgresql.py 18ce54d4x5t 1nmth
 
 What to change:
 
-- `MEMBERS`: your query; its columns are found by their names
-- `snapshot`: a path on a disk that stays; without the file nobody is removed
+- `MEMBERS`: your query; its columns are found by name
+- `snapshot`: a path on a persistent disk; without the file, nobody is removed
 - `default_region`: the country of phone numbers without a country code; select a column `country`
   instead if your customers are in several
 - add `max_removal_share` to allow more than a tenth of the members to leave in one run
@@ -31,10 +31,10 @@ CONNECTION_LOST = (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionEr
 
 
 async def sync(account_id: str, audience_id: str) -> SyncReport:
-    """Brings the audience to what the query returns."""
+    """Makes the audience match the result of the query."""
     connection = await asyncpg.connect(os.environ["DATABASE_URL"])
     try:
-        # A cursor lives in a transaction. It sees the customers as they were when it began.
+        # A cursor needs a transaction. It returns the customers as they were when the transaction began.
         async with Client.from_env() as client, connection.transaction(readonly=True):
             audience = client.ads.account(account_id).custom_audience(audience_id)
             members = connection.cursor(MEMBERS, prefetch=5_000)
@@ -46,14 +46,14 @@ async def sync(account_id: str, audience_id: str) -> SyncReport:
 
 
 async def main(account_id: str, audience_id: str) -> int:
-    """Syncs, says what changed, and returns the exit status."""
+    """Runs the sync, prints what changed, and returns the exit status."""
     try:
         report = await sync(account_id, audience_id)
     except CONNECTION_LOST as lost:
         print(f"the database went away: {lost}")
         return 3
     except errors.SocialApiError as stopped:
-        print(f"{stopped}; nothing is lost: the next run goes on from the snapshot")
+        print(f"{stopped}; nothing is lost: the next run continues from the snapshot")
         return 2 if stopped.is_lasting else 3
     added, removed = report.additions.accepted, report.removals.accepted
     print(f"{report.read:,} read: {report.unchanged:,} unchanged, {added:,} added; {removed:,} identifiers removed")

@@ -1,11 +1,11 @@
-"""A timeline becomes Parquet files.
+"""Writes a timeline to Parquet files.
 
-Use it to load posts into a data warehouse. It reads from the newest post to the oldest, and a run
-that was stopped continues where it was: no post is lost and none is written twice.
+Use it to load posts into a data warehouse. It reads from the newest post to the oldest. A stopped run can be
+continued: no post is lost or written twice.
 
-A file has a thousand posts, and the position is stored after each file. A folder belongs to one
-walk. This needs the extra `arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run it
-against a local emulator:
+A file contains a thousand posts, and the position is stored after each file. Use a separate folder for each
+timeline. This needs the extra `arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run it against
+a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
@@ -14,7 +14,7 @@ against a local emulator:
 What to change:
 
 - `WANTED` and `COLUMNS`: the fields that you load
-- `PAGES_PER_FILE`: how many posts a file has, in hundreds
+- `PAGES_PER_FILE`: how many posts a file contains, in hundreds
 - `client.posts.by_user(…)`: any other collection has the same `pages()` and `to_arrow()`; add
   `start_time` to read only newer posts
 - the folder: mount a bucket, or upload each file at the end of `keep`
@@ -38,7 +38,9 @@ PAGES_PER_FILE = 10
 
 
 def keep(folder: Path, number: int, tables: Sequence[Any], position: str) -> None:
-    """Writes a file, and then where to go on. A run that ends in between writes it again."""
+    """Writes a file, and then the position to continue from. If a run ends in between, the next run writes the file
+    again.
+    """
     part = folder / f"part-{number:05}.parquet"
     pq.write_table(pa.concat_tables(tables), part.with_suffix(".tmp"))
     part.with_suffix(".tmp").replace(part)
@@ -48,7 +50,7 @@ def keep(folder: Path, number: int, tables: Sequence[Any], position: str) -> Non
 
 
 def kept(folder: Path) -> tuple[int, str | None]:
-    """Returns how many files there are, and where to go on."""
+    """Returns how many files there are, and the position to continue from."""
     folder.mkdir(parents=True, exist_ok=True)
     state = folder / "position.json"
     if not state.exists():
@@ -58,14 +60,14 @@ def kept(folder: Path) -> tuple[int, str | None]:
 
 
 async def walk(client: Client, user_id: str, folder: Path) -> int:
-    """Writes what is left of the timeline. Returns how many posts that was."""
+    """Writes the rest of the timeline. Returns the number of posts written."""
     number, position = kept(folder)
     written, tables = 0, []
     posts = client.posts.by_user(user_id, max_results=100, fields=WANTED, start=position)
     async for page in posts.pages():
         tables.append(page.to_arrow().select(COLUMNS))
         if len(tables) == PAGES_PER_FILE or page.next_token is None:
-            # In a thread, so that the next page arrives meanwhile.
+            # In a thread, so that the next page can arrive meanwhile.
             number += 1
             await asyncio.to_thread(keep, folder, number, tables, posts.position)
             written, tables = written + sum(map(len, tables)), []
@@ -73,14 +75,14 @@ async def walk(client: Client, user_id: str, folder: Path) -> int:
 
 
 async def main(user_id: str, folder: Path) -> int:
-    """Walks the timeline, and says how far."""
+    """Writes the timeline and prints the progress."""
     async with Client.from_env() as client:
-        # Nobody looks on, so a call may wait for a whole window of the rate limit.
+        # No user is waiting, so a call may wait for a complete window of the rate limit.
         patient = client.with_options(max_wait_seconds=960)
         try:
             written = await walk(patient, user_id, folder)
         except errors.SocialApiError as problem:
-            print(f"{problem}; run it again to go on")
+            print(f"{problem}; run it again to continue")
             return 1
     print(f"{written:,} posts written")
     return 0

@@ -1,10 +1,10 @@
-"""A webhook runs in a FastAPI application with as many workers as you like.
+"""A webhook runs in a FastAPI application with any number of workers.
 
-Use it to receive events on several processors. All workers share one inbox: each event is handled
-once, and again after a kill if it was not finished.
+Use it to receive events on several processors. All workers share one inbox. Each event is handled once, and
+again only if a worker is killed before finishing it.
 
-SOCIALAPI_API_KEY_SECRET is the app's API key secret. Run it, and register the address once it
-serves:
+SOCIALAPI_API_KEY_SECRET is the app's API key secret. Run it, and register the address once it is
+running:
 
     uvicorn webhook_fastapi:make_app --factory --app-dir examples --workers 2 --no-access-log
     python -c "
@@ -16,10 +16,10 @@ serves:
 
 What to change:
 
-- `handle`: your own work; register functions for single event types with `events.on("post.create")`
-- `EVENTS_INBOX`: a path on a local disk that stays and that all workers share
+- `handle`: your own code; register functions for single event types with `events.on("post.create")`
+- `EVENTS_INBOX`: a path on a persistent local disk that all workers share
 - `max_concurrency`: how many events a worker handles at once
-- `/hooks`: the path, which the registered address must have
+- `/hooks`: the path, which the registered address must contain
 """
 
 import asyncio
@@ -34,14 +34,16 @@ from socialapi.webhooks import ActivityEvent, Receiver
 
 
 async def handle(event: ActivityEvent) -> None:
-    """An event is done with when this returns; until then another worker, or the next start, hands it out again."""
+    """Handles an event, which is finished when this returns. If the worker is killed before that, another worker or the
+    next start delivers it again.
+    """
     print(f"worker {os.getpid()} handles {event.event_id}", flush=True)
     if event.payload.get("takes_long"):
-        await asyncio.Event().wait()  # stands for work that is interrupted
+        await asyncio.Event().wait()  # in place of real work, which may be interrupted
 
 
 def make_app() -> FastAPI:
-    """Returns the application. A test makes one for itself, since a receiver belongs to one event loop."""
+    """Returns the application. A test creates a separate one, because a receiver belongs to one event loop."""
     receiver = Receiver(
         os.environ["SOCIALAPI_API_KEY_SECRET"],
         inbox=os.environ.get("EVENTS_INBOX", "events.sqlite"),
@@ -53,8 +55,8 @@ def make_app() -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         """Opens the inbox, and handles events for as long as this worker runs.
 
-        What a handler raises is logged, and its event comes again after the next start. Should the handling itself
-        end, because the inbox fails for example, that is logged and ends this worker.
+        Errors of a handler are logged, and its event is delivered again after the next start. If event handling itself
+        ends, for example because the inbox fails, this is logged and ends this worker.
         """
         async with receiver.handled_by(events.run):
             yield

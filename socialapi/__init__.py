@@ -44,7 +44,7 @@ else:
         {
             "socialapi": "errors",
             "socialapi.bulk.journals.journal": "Journal",
-            # With aiohttp, so that its time is not taken from the event loop by the first call.
+            # Imports aiohttp as well, so that the first call does not block the event loop while importing it.
             "aiohttp socialapi.client": "Client",
             "socialapi.config": "Config",
             "socialapi.credentials": "AppOnly Bearer Credentials OAuth1 OAuth2User",

@@ -56,34 +56,32 @@ M = TypeVar("M")
 
 
 class Client:
-    """An asynchronous client of the service. One client serves a whole application and all its
-    tasks.
+    """An asynchronous client for the service. One client serves an entire application with all its tasks.
 
         async with Client(Config(ads_url="https://…"), credentials=[OAuth1(…)]) as client:
             report = await client.ads.account("18ce5").custom_audience("4f2a").upload("crm.csv")
 
-    Each API uses the kind of `credentials` that it prefers. `token_cache`, `pacer` and `clock`
-    replace the defaults (in memory, sliding windows, system clock). `session` is an aiohttp session
-    of your own, which is left open; otherwise one is created with `connector` and `trace_configs`.
+    Each API uses the kind of `credentials` that it prefers. `token_cache`, `pacer` and `clock` replace the defaults (in
+    memory, sliding windows, system clock). `session` is your own aiohttp session, which stays open; without it, the
+    client creates one with `connector` and `trace_configs`.
 
-    `proxy` is the URL of an HTTP proxy for all requests, optionally with user name and password.
-    Without it the variables `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` apply, except to this
-    machine and to a session of your own; `proxy=False` ignores them. `ssl` is the context of TLS
-    connections; by default the system's authorities are trusted, or those of `SSL_CERT_FILE` and
-    `SSL_CERT_DIR`. See the page on networks in the documentation.
+    `proxy` is the URL of an HTTP proxy for all requests, optionally with user name and password. Without it, the
+    variables `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` apply, except to requests to this machine and to your own
+    session; `proxy=False` ignores them. `ssl` is the context of TLS connections. By default, the system's certificate
+    authorities are trusted, or the authorities in `SSL_CERT_FILE` and `SSL_CERT_DIR`. See the page on networks in the
+    documentation.
 
-    `headers` are sent with every request, in addition to those that the SDK sets and that cannot be
-    changed.
+    `headers` are sent with every request, in addition to the headers that the SDK sets, which cannot be changed.
 
-    `telemetry=True` emits spans and metrics by OpenTelemetry, which needs the extra `[otel]`. By
-    default the variable `SOCIALAPI_TELEMETRY` says whether to. See the page on telemetry.
-    `SOCIALAPI_LOG=debug` (or `info`, `warning`, `error`) prints what is logged on standard error.
+    `telemetry=True` emits OpenTelemetry spans and metrics, which needs the extra `[otel]`. By default, the variable
+    `SOCIALAPI_TELEMETRY` decides. See the page on telemetry. `SOCIALAPI_LOG=debug` (or `info`, `warning`, `error`)
+    prints log records to standard error.
 
-    `on_reply` is called after every attempt of a call with a `ReplyInfo`: method, path, status, headers,
-    request id, seconds and the number of the attempt. It is a plain function, and should be quick.
+    `on_reply` is called after every attempt of a call with a `ReplyInfo`: method, path, status, headers, request id,
+    seconds and the number of the attempt. It must be a plain function, and should be fast.
 
-    A client belongs to one event loop at a time. It can be used in another one after the first was
-    closed, unless it was given a session, connector or pacer.
+    A client belongs to one event loop at a time. It can be used in another loop once the first is closed, unless you
+    passed a session, connector or pacer.
 
     Raises ConfigurationError for invalid arguments.
     """
@@ -110,8 +108,8 @@ class Client:
         _check_objects(on_reply=on_reply)
         _check_lists(credentials=credentials, trace_configs=trace_configs)
         if session is not None and (connector is not None or trace_configs):
-            raise ConfigurationError("connector and trace_configs belong to a session: give them to the one you pass")
-        proxy = hidden(proxy)  # it may hold a password
+            raise ConfigurationError("connector and trace_configs belong to a session: set them on the session that you pass")
+        proxy = hidden(proxy)  # it may contain a password
         _check_network(proxy, ssl)
         log_as_asked(os.environ)
         self.config: Config = _checked(config)
@@ -120,7 +118,7 @@ class Client:
         clock = clock or SystemClock()
         rng = rng or random.Random()  # noqa: S311  # jitter is no secret
         self._owned: tuple[RedisPacer | RedisTokenCache, ...] = ()
-        # In functions, so that no repr or traceback of the client shows the environment and headers.
+        # Stored in functions, so that no repr or traceback of the client shows the environment and headers.
         self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (HiddenMapping(os.environ), False)
 
         self._open = _session_opener(
@@ -141,7 +139,7 @@ class Client:
 
     @functools.cached_property
     def _session(self) -> "Session":
-        """The session of all calls, created on first use, when the modules it needs are imported."""
+        """The session of all calls. It is created on first use, which imports the modules that it needs."""
         return self._open(*self._environment())
 
     @functools.cached_property
@@ -172,10 +170,10 @@ class Client:
     ) -> Self:
         """Returns a client configured by `SOCIALAPI_*` variables: hosts, credentials, proxy, TLS.
 
-        With `SOCIALAPI_TELEMETRY=1` it emits spans and metrics. With `SOCIALAPI_REDIS_URL` it
-        shares its quota and tokens with other processes through Redis; `SOCIALAPI_REDIS_NAMESPACE`
-        keeps apps apart. `environ` replaces the environment of the process. Keywords are those of
-        `Client` and override the variables. Raises ConfigurationError if variables contradict each other.
+        With `SOCIALAPI_TELEMETRY=1`, the client emits spans and metrics. With `SOCIALAPI_REDIS_URL`, it shares its
+        quota and tokens with other processes through Redis; `SOCIALAPI_REDIS_NAMESPACE` separates apps. `environ`
+        replaces the environment of the process. The keywords of `Client` are accepted and override the variables.
+        Raises ConfigurationError if variables contradict each other.
         """
         env = environment(environ)
         log_as_asked(env)
@@ -202,11 +200,11 @@ class Client:
         return client
 
     def __repr__(self) -> str:
-        # A traceback may show a client whose arguments were refused.
+        # A traceback may show a client whose arguments were rejected.
         return f"<socialapi.Client of {self.config.addresses if 'config' in self.__dict__ else 'no host'}>"
 
     async def __aenter__(self) -> Self:
-        """Loads what every call needs, so that the first one does not take that time."""
+        """Imports the modules that every call needs, so that the first call is not slower."""
         import socialapi.resources.resource  # noqa: F401
 
         return self
@@ -234,14 +232,14 @@ class Client:
         retries: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Self:
-        """Returns a view of this client with other options, sharing session, tokens and pacer.
+        """Returns a view of this client with other options. The view shares the client's session, tokens and pacer.
 
-        `timeout_seconds` bounds one attempt, `max_wait_seconds` all waits of a call together (for
-        rate limits, tokens and between attempts), and `retries` is how often a failed attempt is
-        retried where that is safe. `headers` are sent beside those of this client, and replace those of the same name. Of
-        these, bulk jobs use only the timeout and the headers; they wait and repeat by
-        `Config.max_elapsed_seconds` and `Config.bulk_max_wait_seconds`. Fetching an app-only token
-        uses the options of the call that needs it. Raises ConfigurationError for an invalid value.
+        `timeout_seconds` limits one attempt, and `max_wait_seconds` limits all waits of a call together (for rate
+        limits, for tokens, and between attempts). `retries` is the number of times that a failed attempt is retried
+        where that is safe. `headers` are sent in addition to this client's headers, and replace headers with the same
+        name. Bulk jobs use only the timeout and the headers; their waits and retries follow
+        `Config.max_elapsed_seconds` and `Config.bulk_max_wait_seconds`. Fetching an app-only token uses the options of
+        the call that needs it. Raises ConfigurationError for an invalid value.
         """
         given = {"timeout_seconds": timeout_seconds, "max_wait_seconds": max_wait_seconds, "retries": retries}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -256,13 +254,13 @@ class Client:
 
     @property
     def limits(self) -> "Mapping[str, LimitStatus]":
-        """The state of each rate limit now, by limit and account."""
+        """The current state of each rate limit, by limit and account."""
         return self._session.pacer.limits()
 
     @property
     def usage(self) -> "Usage":
-        """What this client and its views have read and sent so far: resources by kind and requests by
-        route, and since when.
+        """The usage of this client and its views so far: resources read by kind, requests sent by route, and the start
+        time.
         """
         return self._session.usage.usage()
 
@@ -367,21 +365,21 @@ class Client:
         auth: "Auth | None" = None,
         result: type[A] | None = None,
     ) -> A:
-        """Calls any endpoint, including those this version does not know.
+        """Calls any endpoint, including endpoints that this version does not know.
 
-        Returns a `Reply` with `status`, `headers` and the decoded `body`, or the answer as a `result`:
-        a class of attrs, a dataclass, a TypedDict, `dict`, a model of this package, or a list or Page
-        of one. It is read from `data` if the answer has one, and else from the whole answer.
+        Returns a `Reply` with `status`, `headers` and the decoded `body`, or an instance of `result`: an attrs class, a
+        dataclass, a TypedDict, `dict`, a model of this package, or a list or Page of one of these. The result is read
+        from `data` if the response contains it, and from the complete response otherwise.
 
-        `path` begins with the version (`/2/…`, `/12/…`) and is percent-encoded; query parameters go
-        into `params`, and a body into `json`. `api` selects the host. `auth` restricts the credentials
-        to the app's or a user's; by default the API's preferred kind is used. Retries and rate limits
-        apply as to every call; only GET and PUT are retried after an unknown outcome.
+        `path` begins with the version (`/2/…`, `/12/…`) and is percent-encoded; query parameters go into `params`, and
+        a body into `json`. `api` selects the host. `auth` restricts the credentials to the app's or a user's; by
+        default, the API's preferred kind is used. Retries and rate limits apply as in every call; only GET and PUT are
+        retried after an unknown outcome.
 
-        Raises InvalidInput for a method, path, `api`, `auth` or `result` that is not possible,
-        ConfigurationError if there is no such credential, ApiError for an answer that is no
-        success, TransportError or OutcomeUnknown if there is none, RateLimitTooLong instead of
-        waiting too long, and DecodeError for an answer that is too large or does not fit `result`.
+        Raises InvalidInput for an invalid method, path, `api`, `auth` or `result`, ConfigurationError if there is no
+        such credential, ApiError for an unsuccessful response, TransportError or OutcomeUnknown if there is no
+        response, RateLimitTooLong instead of waiting too long, and DecodeError for a response that is too large or does
+        not fit `result`.
         """
         from socialapi.routes.undeclared import ad_hoc_target
         from socialapi.wire.decode import check_model
@@ -391,7 +389,7 @@ class Client:
         kind: Any = object if result is None else result
         target = ad_hoc_target(method, path, api, auth, kind)
         call = self._session.prepare(target, options=self._options, query=params, body=json)
-        del params, json  # which may hold secrets, and would show in a traceback
+        del params, json  # they may contain secrets, and a traceback would show them
         reply: Any = await self._session.send(call)
         answer: A = reply if result is None else self._session.result_of(call, reply)
         if result is not None:
@@ -416,15 +414,15 @@ class Client:
         token_parameter: str | None = None,
         key: str = "id",
     ) -> "Pager[M]":
-        """Returns a pager over any collection, including those this version does not know.
+        """Returns a pager over any collection, including collections that this version does not know.
 
-        Its items are read as `item`: a class of attrs, a dataclass, a TypedDict, `dict`, or a model of
-        this package. The token of the next page is sent as `token_parameter`; without it as
-        `pagination_token`, or as `cursor` in the advertising API. `key` names the field that identifies
-        an item, by which `start=`, a position of an earlier walk, finds it again. Everything else is as
-        for `request`; the page size is the service's, or the one that `params` name.
+        The items are decoded as `item`: an attrs class, a dataclass, a TypedDict, `dict`, or a model of this package.
+        `token_parameter` is the parameter for the token of the next page, by default `pagination_token`, or `cursor` in
+        the advertising API. `key` is the field that identifies an item, so that `start=`, a stored `Pager.position`,
+        can find it again. The other arguments are the same as for `request`. The page size is the service's default
+        unless `params` sets it.
 
-        Raises InvalidInput for arguments that are not possible, and from the walk what `request` raises.
+        Raises InvalidInput for invalid arguments. Iterating raises the errors of `request`.
         """
         from socialapi.models.pages import Page
         from socialapi.resources.arguments import check_argument
@@ -433,7 +431,7 @@ class Client:
         from socialapi.wire.decode import check_model
 
         if str(method).upper() != "GET":
-            raise InvalidInput("pages are read by GET: for another method use client.request")
+            raise InvalidInput("pages are read with GET: for other methods, use client.request")
         check_model("item", item)
         check_argument("token_parameter", str | None, token_parameter)
         check_argument("key", str, key)
@@ -473,9 +471,7 @@ def _session_opener(
     telemetry: "Telemetry | None",
     on_reply: "Callable[[ReplyInfo], object] | None",
 ) -> "Callable[[Mapping[str, str], bool], Session]":
-    """Returns a function that opens the session of a client, given the environment and whether it
-    is the client's own. Only that function imports the modules of a session.
-    """
+    """Returns a function that opens the session of a client. Only that function imports the modules of a session."""
 
     def open_session(environ: Mapping[str, str], own: bool) -> "Session":
         from socialapi.session.network import Network
@@ -509,7 +505,7 @@ def _session_opener(
 
 
 def _open(config: Config, network: "Network", **options: Any) -> "Transport":
-    """Opens the transport, whose modules only a request needs."""
+    """Opens the transport. Imports its modules here, because only requests need them."""
     from socialapi.session.transport import Transport
 
     return Transport(config, network, **options)
@@ -522,7 +518,7 @@ _SWITCH: Final[Mapping[str, bool]] = {
 
 
 def _wants_telemetry(given: bool | None, environ: Mapping[str, str]) -> bool:
-    """Returns whether telemetry is asked for: by the argument, or else by the environment."""
+    """Returns whether telemetry is enabled, by the argument or otherwise by the environment."""
     if given is None:
         given = _SWITCH.get(environ.get("SOCIALAPI_TELEMETRY", "").strip().lower())
         if given is None:
@@ -548,8 +544,8 @@ def _kept_in_redis(
     wanted: tuple[bool, bool],
     wants_telemetry: bool | None,
 ) -> "tuple[RedisPacer | None, RedisTokenCache | None]":
-    """Returns the pacer and the token cache that the environment asks for, as far as they are wanted.
-    They connect when they are used.
+    """Returns the pacer and the token cache in Redis, each only if it is wanted and the environment configures Redis.
+    They connect when they are first used.
     """
     url = redis_url(environ) if any(wanted) else None
     if url is None:
@@ -566,7 +562,7 @@ def _kept_in_redis(
 def redis_telemetry(
     environ: Mapping[str, str], is_wanted: bool | None = None, clock: Clock | None = None
 ) -> "RedisTelemetry | None":
-    """Returns the telemetry of connections to Redis, if it is asked for. Raises ConfigurationError if the library is
+    """Returns the telemetry of Redis connections if telemetry is enabled. Raises ConfigurationError if the library is
     missing.
     """
     if not _wants_telemetry(is_wanted, environ):
@@ -577,8 +573,8 @@ def redis_telemetry(
 
 
 def redis_url(environ: Mapping[str, str]) -> str | None:
-    """Returns the address of Redis, if there is one, with the certificates that the environment names.
-    Raises ConfigurationError without the library, or for a file that cannot be read.
+    """Returns the URL of Redis, if it is set, with the certificates that the environment configures. Raises
+    ConfigurationError if the library is missing or a file cannot be read.
     """
     url = environ.get("SOCIALAPI_REDIS_URL", "").strip()
     if not url:
@@ -586,7 +582,7 @@ def redis_url(environ: Mapping[str, str]) -> str | None:
     try:
         import socialapi.integrations.redis  # noqa: F401
     except ImportError as missing:
-        says = f"SOCIALAPI_REDIS_URL is set, and {missing}"
+        says = f"SOCIALAPI_REDIS_URL is set, but {missing}"
     else:
         return _with_certificates(url, environ) if url.startswith("rediss:") else url
     raise ConfigurationError(says)
@@ -598,20 +594,20 @@ def _with_certificates(url: str, environ: Mapping[str, str]) -> str:
     found = Certificates.from_env(environ, own=True, common=False)
     if found is None:
         return url
-    found.context()  # says which file cannot be read
+    found.context()  # raises an error with the name of a file that cannot be read
     options = {
         "ssl_ca_certs": (found.authorities or ("", ""))[1],
         "ssl_certfile": (found.client or ("", ""))[1],
         "ssl_keyfile": (found.key or found.client or ("", ""))[1],
         "ssl_password": found.password,
     }
-    # Behind the options of the address itself, of which the first one counts.
+    # Appended after the options in the URL, because the first value of an option counts.
     query = "&".join(f"{name}={quote(text, safe='')}" for name, text in options.items() if text)
     return f"{url}{'&' if '?' in url else '?'}{query}"
 
 
 def _made_on_use(cls: type) -> frozenset[str]:
-    """Returns the cached properties of a client, which a view of it creates anew with its own options."""
+    """Returns the names of a client's cached properties, which a view recreates with its own options."""
     found = ((name, value) for base in cls.__mro__ for name, value in vars(base).items())
     return frozenset(name for name, value in found if isinstance(value, functools.cached_property))
 
@@ -620,7 +616,7 @@ def _check_objects(**given: object) -> None:
     for name, value in given.items():
         if value is not None and not _has_methods(name, value):
             raise ConfigurationError(
-                f"{name} must have the methods {', '.join(_METHODS[name])}, and {type(value).__name__} has not"
+                f"{name} must have the methods {', '.join(_METHODS[name])}, but {type(value).__name__} does not"
             )
 
 
@@ -630,7 +626,7 @@ def _has_methods(name: str, value: object) -> bool:
 
 def _checked_headers(given: Mapping[str, str] | None) -> Mapping[str, str]:
     if given is None:
-        return {}  # the usual case, in which `options` is not imported yet
+        return {}  # the usual case, in which `options` has not been imported yet
     from socialapi.session.options import checked_headers
 
     return checked_headers(given)
@@ -652,12 +648,12 @@ def _checked(config: Config | None) -> Config:
 
 
 def _check_network(proxy: str | Literal[False] | None, ssl: ssl_module.SSLContext | bool) -> None:
-    """Raises ConfigurationError for invalid arguments now rather than at the first call.
+    """Raises ConfigurationError for invalid arguments immediately, rather than at the first call.
 
     Environment variables are read at the first call.
     """
     if proxy is None and ssl is True:
-        return  # the usual case, in which `network` is not imported yet
+        return  # the usual case, in which `network` has not been imported yet
     from socialapi.session.network import Network
 
     Network.of({}, own=False, proxy=proxy, ssl=ssl)

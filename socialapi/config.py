@@ -31,12 +31,12 @@ def is_loopback(host: str) -> bool:
 
 
 def is_host(name: str) -> bool:
-    """Returns whether a host can have this name: an address, or labels that the DNS can hold."""
+    """Returns whether this is a valid host: an IP address, or a name whose labels are valid in DNS."""
     try:
         if ":" in name or name.rpartition(".")[2].isdigit():
             ipaddress.ip_address(name)
             return True
-        # Refuses empty and long labels, and those that are no name in Punycode.
+        # Rejects empty and overlong labels, and invalid Punycode.
         name.encode("ascii").decode("idna").encode("idna")
     except ValueError:
         return False
@@ -48,12 +48,12 @@ _LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
 _is_host_text: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?").fullmatch
 
 _LARGEST: Final = 2**53
-"""The bound of all settings. It excludes infinity, which is no valid bound of a wait."""
+"""The upper limit of all settings. It excludes infinity, which is not a valid limit for a wait."""
 
 _URL_TEXT: Final = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*")
 _HOST_AND_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:%[^\[\]]+)?\]|[^\[\]:]*)(?::\d*)?")
 _PATH_TEXT: Final = re.compile(r"(/(?!\.{0,2}(/|$))([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}|\{[a-z_]+\})*)+/?")
-"""A path whose segments are not empty, . or .., with {parameters}."""
+"""Matches a path with {parameters}, without segments that are empty, . or .."""
 _HEADER_NAME: Final = re.compile("[a-z0-9!#$%&'*+.^_`|~-]*")
 
 
@@ -81,7 +81,7 @@ def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: obje
     if parts is None or not parts.hostname or not is_host(parts.hostname):
         raise ConfigurationError(f"{attribute.name} is not a URL of the form https://host[/path]")
     if parts.username or parts.password:
-        raise ConfigurationError(f"{attribute.name} holds a user name or password; pass credentials=[…] instead")
+        raise ConfigurationError(f"{attribute.name} contains a user name or password; pass credentials=[…] instead")
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise ConfigurationError(f"{attribute.name} must be https: credentials are never sent in the clear")
 
@@ -146,7 +146,7 @@ def _check_paths(instance: object, attribute: "attrs.Attribute[Any]", value: obj
         known = isinstance(documented, str) and isinstance(path, str)
         if not known or not path.startswith("/") or not _parameters(path) <= _parameters(documented):
             raise ConfigurationError(
-                f"{attribute.name}: {path} must begin with a slash and have no other {{parameters}} than {documented}"
+                f"{attribute.name}: {path} must begin with a slash and have no {{parameters}} other than those in {documented}"
             )
         if not _PATH_TEXT.fullmatch(path):
             raise ConfigurationError(
@@ -158,19 +158,19 @@ def _check_versions(instance: object, attribute: "attrs.Attribute[Any]", value: 
     for documented, version in _table(attribute, value).items():
         if documented not in ADS_VERSIONS:
             raise ConfigurationError(
-                f"{attribute.name}: {documented!r} is none of the documented versions, {' and '.join(ADS_VERSIONS)}"
+                f"{attribute.name}: {documented!r} is not one of the documented versions, {' and '.join(ADS_VERSIONS)}"
             )
         if not isinstance(version, str) or not (version.isascii() and version.isalnum()):
             raise ConfigurationError(
-                f"{attribute.name}: the version in place of {documented} must be ASCII letters or digits"
+                f"{attribute.name}: the version that replaces {documented} must consist of ASCII letters and digits"
             )
 
 
 def _check_prefixes(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     if not isinstance(value, tuple) or not all(isinstance(each, str) and each == each.lower() for each in value):
-        raise ConfigurationError(f"{attribute.name} must be a tuple of lower-case texts")
+        raise ConfigurationError(f"{attribute.name} must be a tuple of lowercase strings")
     if not all(_HEADER_NAME.fullmatch(each) for each in value):
-        raise ConfigurationError(f"{attribute.name} has characters that the name of no header has")
+        raise ConfigurationError(f"{attribute.name} contains characters that are not allowed in a header name")
 
 
 def _parameters(path: str) -> set[str | None]:
@@ -180,7 +180,8 @@ def _parameters(path: str) -> set[str | None]:
         return {None}
 
 
-# Each converter names what callers may pass. The validators refuse other types, naming the field.
+# The annotation of a converter declares what callers may pass. The validators reject other types, with the name of the
+# field.
 
 
 def _prefixes(value: Sequence[str]) -> tuple[str, ...]:
@@ -207,8 +208,7 @@ def _tuples(value: Any) -> Any:
 
 @attrs.frozen(kw_only=True)
 class Config:
-    """The settings of a `Client`. All are optional; a missing host is reported when a call needs
-    it.
+    """The settings of a `Client`. All are optional. A missing host is reported when a call needs it.
 
     Raises ConfigurationError for a host that is not https (except on loopback) and for invalid
     values.
@@ -224,53 +224,54 @@ class Config:
     """The base URL of problem types. Not needed to recognize them: only their last segment is compared."""
 
     timeout_seconds: float = attrs.field(default=60.0, validator=_positive)
-    """The timeout of one attempt, from connecting to the last byte of the answer."""
+    """The timeout of one attempt, from connecting to the last byte of the response."""
     connect_timeout_seconds: float = attrs.field(default=10.0, validator=_positive)
     """The timeout for opening a connection."""
     max_wait_seconds: float = attrs.field(default=120.0, validator=_not_negative)
-    """The longest that an interactive call waits in all: for rate limits, between attempts, and for tokens."""
+    """The maximum total wait of an interactive call: for rate limits, between attempts, and for tokens."""
     retries: int = attrs.field(default=4, validator=_not_negative)
-    """How often an interactive call is repeated after its first attempt, where repeating is safe."""
+    """The maximum number of retries of an interactive call, where retrying is safe."""
 
     max_elapsed_seconds: float = attrs.field(default=90.0, validator=_positive)
-    """How long a bulk job keeps retrying one failing batch, with at least 12 attempts."""
+    """How long a bulk job keeps retrying a failing batch, with at least 12 attempts."""
     bulk_max_wait_seconds: float = attrs.field(default=960.0, validator=_not_negative)
     """The longest single wait of a bulk job for a rate limit: 16 minutes by default."""
     max_concurrency: int = attrs.field(default=32, validator=_positive)
-    """The most requests that a bulk job has in flight if it chooses the concurrency."""
+    """The maximum number of requests that a bulk job has in flight if it chooses the concurrency."""
     max_bytes_in_flight: int | None = attrs.field(default=None, validator=_positive)
-    """The most request bytes that the bulk jobs of a client have in flight together; None for 12 MB. A
-    larger batch is sent when nothing else is in flight. While this and `max_rows_in_flight` are None,
-    packed jobs have 64 MB and 500,000 rows of their own; if one of them is set, they keep to both.
+    """The maximum number of request bytes in flight across all bulk jobs of a client; None for 12 MB. A larger batch is
+    sent when nothing else is in flight. While this setting and `max_rows_in_flight` are None, packed jobs have separate
+    limits of 64 MB and 500,000 rows; if either is set, both settings also apply to packed jobs.
     """
     max_rows_in_flight: int | None = attrs.field(default=None, validator=_positive)
-    """The most rows that the bulk jobs of a client have in flight together; None for 130,000. What a
-    row takes beside its bytes in the request is about as much again, or more.
+    """The maximum number of rows in flight across all bulk jobs of a client; None for 130,000. In memory, a row takes
+    at least about twice its bytes in the request.
     """
 
     max_connections: int = attrs.field(default=100, validator=_positive)
-    """The most connections at once, those of streams among them. Further requests wait for a place."""
+    """The maximum number of open connections, including streams. Further requests wait for a free connection."""
     pool_wait_seconds: float = attrs.field(default=600.0, validator=_not_negative)
-    """The longest that a request waits for a connection place."""
+    """The maximum time that a request waits for a free connection."""
     max_response_bytes: int = attrs.field(default=64_000_000, validator=_positive)
-    """The largest answer that is read. A larger one raises an error."""
+    """The maximum size of a response. A larger response raises an error."""
     max_line_bytes: int = attrs.field(default=16_000_000, validator=_positive)
-    """The longest line of a stream. A longer one raises an error."""
+    """The maximum length of a line in a stream. A longer line raises an error."""
     stall_seconds: float = attrs.field(default=20.0, validator=_positive)
     """How long a stream may be silent, without even a keep-alive, before it reconnects."""
     slow_reader_seconds: float = attrs.field(default=10.0, validator=_positive)
-    """How long a stream may be read more slowly than items arrive before a warning is logged."""
+    """How long a stream may be read more slowly than its items arrive before a warning is logged."""
     gap_margin_seconds: float = attrs.field(default=1.0, validator=_not_negative)
-    """How long an item of a stream may be in transit. A gap is assumed to start this much earlier than is known."""
+    """How long an item of a stream may be in transit. A gap is assumed to have started this much earlier than observed.
+    """
     page_growth: bool = attrs.field(default=True, validator=_boolean)
-    """Whether walks ask for larger pages than the service's default, as `Pager` describes it."""
+    """Whether pagers request larger pages than the service's default, as described at `Pager`."""
     retry_budget: int = attrs.field(default=100, validator=_positive)
-    """How many retries per host are available before calls stop retrying. Each success earns one back."""
+    """How many retries per host are available before calls stop retrying. Each successful call restores one."""
     interactive_reserve: float = attrs.field(default=0.02, validator=_share)
     """The share of every rate limit (at least one request) that bulk jobs leave to interactive calls."""
     redis_fallback_share: float | None = attrs.field(default=None, validator=_share_above_zero)
-    """The share of every rate limit that the interactive calls of each process use while the Redis
-    of a `RedisPacer` does not answer; None to wait for it.
+    """The share of every rate limit that each process may use for interactive calls while the Redis server of a
+    `RedisPacer` does not reply; None to wait for the server.
     """
     rate_limit_header_prefixes: tuple[str, ...] = attrs.field(
         default=("x-account-rate-limit-", "x-rate-limit-"), converter=_prefixes, validator=_check_prefixes
@@ -279,22 +280,23 @@ class Config:
     rate_limits: Mapping[str, tuple[int, float]] = attrs.field(
         factory=dict, converter=_rate_limits, validator=_check_rate_limits
     )
-    """Limits that differ from the documented ones, or a share of them: name of the limit to
-    (requests, window in seconds). A lower number of requests that the service reports takes its
-    place, a higher one does not.
+    """Limits that differ from the documented ones, or a share of them: a mapping from limit name to (requests, window
+    in seconds). If the service reports a lower number of requests, that number applies; a higher number is ignored.
     """
     max_operations: int | None = attrs.field(default=None, validator=_positive)
-    """The most operations in one upload request, if the service differs from its documentation."""
+    """The maximum number of operations in one upload request, if the service differs from its documentation."""
     max_batch_bytes: int | None = attrs.field(default=None, validator=_positive)
-    """The most bytes in one upload request, if the service differs from its documentation."""
+    """The maximum number of bytes in one upload request, if the service differs from its documentation."""
     ads_versions: Mapping[str, str] = attrs.field(factory=dict, validator=_check_versions)
     """Version segments of the advertising API that differ from the documented ones: `{"12": "13"}`."""
     paths: Mapping[str, str] = attrs.field(factory=dict, validator=_check_paths)
-    """Paths that differ from the documented ones: documented path with its {parameters} to actual path."""
+    """Paths that differ from the documented ones: a mapping from the documented path, with its {parameters}, to the
+    actual path.
+    """
 
     @property
     def addresses(self) -> str:
-        """The host of each API that is configured, separated by commas."""
+        """The hosts of the configured APIs, separated by commas."""
         hosts = (urlsplit(getattr(self, name)).netloc for name in HOSTS)
         return ", ".join(filter(None, dict.fromkeys(hosts))) or "no host"
 
@@ -310,10 +312,10 @@ class Config:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> "Config":
-        """Returns the settings of `SOCIALAPI_<NAME>` variables.
+        """Returns the settings from `SOCIALAPI_<NAME>` variables.
 
-        They override those in the file that `SOCIALAPI_CONFIG_FILE` names. Raises
-        ConfigurationError for invalid values, and for a file that cannot be read.
+        They override the settings in the file `SOCIALAPI_CONFIG_FILE`. Raises ConfigurationError for invalid values,
+        and for a file that cannot be read.
         """
         env = environment(environ)
         path = env.get("SOCIALAPI_CONFIG_FILE")
@@ -332,7 +334,7 @@ class Config:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> "Config":
-        """Returns the settings of a TOML file whose keys are the attributes of this class.
+        """Returns the settings from a TOML file whose keys are the attributes of this class.
 
         Raises ConfigurationError for unknown keys, invalid values, and a file that cannot be read.
         """
@@ -340,14 +342,14 @@ class Config:
 
 
 def variable(name: str) -> str:
-    """Returns the environment variable that holds a setting or a part of a credential."""
+    """Returns the name of the environment variable for a setting or a part of a credential."""
     return f"SOCIALAPI_{name.upper()}"
 
 
 def is_file_path(value: object) -> bool:
-    """Returns whether a value is a path that a file can have.
+    """Returns whether a value is a valid file path.
 
-    Empty paths and those with NUL or a lone surrogate are not.
+    Empty paths, and paths with a NUL or a lone surrogate, are invalid.
     """
     try:
         return isinstance(value, str | os.PathLike) and os.fsencode(value) != b"" and b"\0" not in os.fsencode(value)
@@ -356,23 +358,23 @@ def is_file_path(value: object) -> bool:
 
 
 def user_folder(kind: Literal["cache", "config", "state"], instead: str) -> Path:
-    """Returns the folder of this package below the home of the user.
+    """Returns this package's folder below the user's home folder.
 
-    Raises ConfigurationError for a user without a home, as containers have; `instead` is what else
-    says where the files are.
+    Raises ConfigurationError for a user without a home folder, as in containers; `instead` is the other setting that
+    can specify the location of the files.
     """
     import platformdirs
 
     folder = Path()
     with contextlib.suppress(RuntimeError):  # said below
         folder = getattr(platformdirs, f"user_{kind}_path")("socialapi")
-    if not folder.is_absolute():  # some versions of the library return ~/… as it is
+    if not folder.is_absolute():  # some versions of the library return ~/… unchanged
         raise ConfigurationError(f"this user has no home folder: set HOME, or {instead}")
     return folder
 
 
 def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
-    """Returns the environment variables: those given, or those of the process.
+    """Returns the given environment variables, or by default the variables of the process.
 
     Raises ConfigurationError for anything but a mapping of strings.
     """
@@ -399,7 +401,7 @@ def _read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     except RecursionError:
         fault = "its values are nested too deeply"
     except (ValueError, TypeError):
-        fault = "a number in it has too many digits" if is_file_path(path) else "this is not a path"
+        fault = "it contains a number with too many digits" if is_file_path(path) else "this is not a path"
     if fault:
         raise ConfigurationError(f"cannot read the configuration file {_shown(path)}: {fault}")
     unknown = sorted(settings.keys() - {field.name for field in attrs.fields(Config)})
@@ -431,4 +433,4 @@ _SCALARS: Final[Mapping[str, type]] = {
     field.name: kind for field in attrs.fields(Config) for kind in [_scalar_type(field.type)] if kind is not None
 }
 SETTINGS_OF_ENVIRONMENT: Final = tuple(_SCALARS)
-"""The settings that variables can hold."""
+"""The settings that can be set by variables."""

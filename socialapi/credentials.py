@@ -20,10 +20,10 @@ def _filled(instance: object, attribute: "attrs.Attribute[str]", value: object) 
         raise ConfigurationError(f"{name} is empty")
     if value[0] in _QUOTES or value[-1] in _QUOTES:
         raise ConfigurationError(
-            f"{name} begins or ends with a quotation mark: take it away, since some programs keep those of an env file"
+            f"{name} begins or ends with a quotation mark: remove it, because some programs do not strip quotes in env files"
         )
     if any(letter.isspace() or not letter.isprintable() for letter in value):
-        raise ConfigurationError(f"{name} holds a blank, line break or control character, which no secret has")
+        raise ConfigurationError(f"{name} contains a blank, line break or control character, which secrets never do")
 
 
 def _token(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
@@ -31,7 +31,7 @@ def _token(instance: object, attribute: "attrs.Attribute[str]", value: object) -
     _filled(instance, attribute, value)
     if not str(value).isascii():
         raise ConfigurationError(
-            f"{type(instance).__name__}.{attribute.name} holds characters beyond ASCII, which tokens never do"
+            f"{type(instance).__name__}.{attribute.name} contains non-ASCII characters, which tokens never do"
         )
 
 
@@ -82,10 +82,9 @@ class OAuth1:
 class OAuth2User:
     """A user's OAuth 2.0 access token, sent as a bearer token.
 
-    With a `refresh_token` and the app's `client_id` (and `client_secret`, if the app has one) it is
-    renewed when it expires. The service replaces the refresh token at each use. Give the client a
-    token cache that outlives the process, such as `FileTokenCache()`: it stores the newest pair,
-    which is found again with the original credential.
+    With a `refresh_token` and the app's `client_id` (and `client_secret`, if the app has one), it is renewed when it
+    expires. The service replaces the refresh token at each use. So pass the client a token cache that outlives the
+    process, such as `FileTokenCache()`: it stores the newest pair and finds it by the original credential.
 
     Raises ConfigurationError for a `refresh_token` or `client_secret` without a `client_id`.
     """
@@ -104,9 +103,9 @@ Credentials = AppOnly | Bearer | OAuth1 | OAuth2User
 
 
 def by_kind(credentials: Iterable[Credentials]) -> dict[str, Credentials]:
-    """Returns the credentials by the names of their kinds.
+    """Returns the credentials by the name of their kind.
 
-    Raises ConfigurationError for two of one kind, which would be ambiguous, and for other types.
+    Raises ConfigurationError for two credentials of the same kind, which would be ambiguous, and for other types.
     """
     found: dict[str, Credentials] = {}
     for credential in credentials:
@@ -114,7 +113,7 @@ def by_kind(credentials: Iterable[Credentials]) -> dict[str, Credentials]:
         if not isinstance(credential, Credentials):
             raise ConfigurationError(f"{kind} is not a credential of this package")
         if kind in found:
-            raise ConfigurationError(f"there are two credentials of the kind {kind}: give each client one of them")
+            raise ConfigurationError(f"there are two credentials of the kind {kind}: create a separate client for each")
         found[kind] = credential
     return found
 
@@ -122,8 +121,8 @@ def by_kind(credentials: Iterable[Credentials]) -> dict[str, Credentials]:
 def credentials_from_env(environ: Mapping[str, str] | None = None) -> tuple[Credentials, ...]:
     """Returns every credential for which all `SOCIALAPI_*` variables are set.
 
-    Raises ConfigurationError if only some variables of a credential are set: otherwise a call would
-    silently use another credential.
+    Raises ConfigurationError if only some variables of a credential are set, because calls would silently use a
+    different credential.
     """
     env = os.environ if environ is None else environ
     values = {name: env.get(f"SOCIALAPI_{name}", "").strip() for name in PARTS_OF_ENVIRONMENT}
@@ -137,7 +136,7 @@ def credentials_from_env(environ: Mapping[str, str] | None = None) -> tuple[Cred
         _complete(values, "API_KEY", "API_KEY_SECRET")
         found.append(AppOnly(*app))
     if values["OAUTH2_ACCESS_TOKEN"] or values["OAUTH2_REFRESH_TOKEN"]:
-        # A refresh token needs the client's id. An access token alone is valid until it expires.
+        # A refresh token needs the client id. An access token alone is valid until it expires.
         wanted = ("OAUTH2_CLIENT_ID",) if values["OAUTH2_REFRESH_TOKEN"] or values["OAUTH2_CLIENT_SECRET"] else ()
         _complete(values, "OAUTH2_ACCESS_TOKEN", *wanted)
         names = ("OAUTH2_ACCESS_TOKEN", "OAUTH2_REFRESH_TOKEN", "OAUTH2_CLIENT_ID", "OAUTH2_CLIENT_SECRET")

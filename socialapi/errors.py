@@ -1,24 +1,23 @@
 """The errors of this package, grouped by what the caller does about them.
 
     SocialApiError
-     ├── ConfigurationError      set something up: a host, a credential, an option
-     ├── InvalidInput            correct the call; `broken_rules` lists everything that is wrong with it
-     ├── RateLimitTooLong        come back at `resets_at`: the wait is longer than the call allows
-     ├── NotReady                wait again: the service is still at work
+     ├── ConfigurationError      configure something: a host, a credential, an option
+     ├── InvalidInput            correct the call; `broken_rules` lists all errors
+     ├── RateLimitTooLong        call again at `resets_at`: the wait is longer than the call allows
+     ├── NotReady                wait again: the service is still working
      ├── TransportError          try again: the service did not execute the request
-     │    └── OutcomeUnknown     look first: the request may have been executed
-     ├── ApiError                the service refused; `status`, `codes`, `problems` say why
+     │    └── OutcomeUnknown     check first: the request may have been executed
+     ├── ApiError                the service refused; `status`, `codes` and `problems` show why
      │    ├── Unauthorized  401      Forbidden   403      NotFound     404
      │    ├── Conflict      409      RateLimited 429      ServerError  5xx
-     │    ├── WebhookRejected        `reason` says why the webhook is not taken
-     │    │    ├── WebhookNotFound     no such webhook; a NotFound, too
-     │    │    └── WebhookUrlRejected  the address cannot be one; an InvalidInput, too
-     │    └── StreamEnded            the service ended a stream for good; `problems` say what to mend
-     ├── DecodeError             report it: the service answered something this version cannot read; `path` says where
-     └── BulkError               a job stopped; `report` says what was done, `__cause__` why
+     │    ├── WebhookRejected        `reason` is why the webhook is rejected
+     │    │    ├── WebhookNotFound     no such webhook; also a NotFound
+     │    │    └── WebhookUrlRejected  unusable address; also an InvalidInput
+     │    └── StreamEnded            the service ended a stream for good; `problems` show what to fix
+     ├── DecodeError             report it: this version cannot decode the response; `path` is the field
+     └── BulkError               a job stopped; `report` shows what was done, `__cause__` why
 
-Each of them can be pickled. None shows a secret, a response body or a personal value in its text,
-repr or pickle.
+All errors can be pickled. Their text, repr and pickle never contain secrets, response bodies or personal values.
 """
 
 import datetime
@@ -36,16 +35,18 @@ if TYPE_CHECKING:
 
 
 MAX_QUOTED_CHARACTERS: Final = 300
-"""How many characters of a text of the service a message quotes. The attributes hold it whole."""
+"""The maximum number of characters that a message quotes from one of the service's texts. The attributes contain the
+complete text.
+"""
 
 
 def printable(text: str) -> str:
-    """Returns the text for a message, with a question mark for each letter that cannot be shown."""
+    """Returns the text for a message, with a question mark for each unprintable character."""
     return text if text.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def quoted(text: str) -> str:
-    """Returns the beginning of a text of the service on one line."""
+    """Returns the beginning of a text from the service on one line."""
     line = printable(" ".join(text[: 4 * MAX_QUOTED_CHARACTERS].split()))
     return line if len(line) <= MAX_QUOTED_CHARACTERS else f"{line[:MAX_QUOTED_CHARACTERS]} …"
 
@@ -53,13 +54,11 @@ def quoted(text: str) -> str:
 class SocialApiError(Exception):
     """The base class of all errors that this package raises deliberately.
 
-    An error of a call has its `method`, its `path` as it was sent (without the query), its `host`
-    and the service's `request_id`; each is None where there is none. The `path` of a `DecodeError`
-    is that of the field.
+    An error of a call contains its `method`, its `path` as sent (without the query), its `host` and the service's
+    `request_id`, or None for an attribute that does not apply. The `path` of a `DecodeError` is the path of the field.
 
-    An error that ended `Pager.collect` has the items fetched so far in `collected`, and the
-    position to continue from (`start=`) in `position`. Items and response bodies are never part of
-    an error's text, repr or pickle.
+    An error raised by `Pager.collect` contains the items fetched so far in `collected`, and the position to continue
+    from (`start=`) in `position`. Items and response bodies are never part of an error's text, repr or pickle.
     """
 
     collected: "tuple[Any, ...]" = ()
@@ -71,18 +70,18 @@ class SocialApiError(Exception):
     _call: str = ""
 
     def at(self, method: str, path: str, host: str) -> None:
-        """Records which call failed, unless it is known already, as for a token request."""
+        """Records which call failed, unless this is already recorded, as for a token request."""
         if self.method is not None:
             return
         self.method, self.host, self._call = method, self.host or host, f"{method} {shown_path(path)}: "
-        if not isinstance(self, DecodeError):  # whose path is that of the field
+        if not isinstance(self, DecodeError):  # its path is the path of the field
             self.path = path
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the same call would fail again later, so that something has to be fixed first.
+        """Whether the same call would fail again later unless something is fixed first.
 
-        False for what passes by itself: a rate limit, a service or a network that fails.
+        False for temporary problems: a rate limit, or a failing service or network.
         """
         return True
 
@@ -94,11 +93,11 @@ class SocialApiError(Exception):
 
 
 _KEPT_HERE: Final = frozenset({"collected", "body", "last"})
-"""Attributes that are left out of pickles, because they may hold personal data."""
+"""Attributes that are omitted from pickles, because they may contain personal data."""
 
 
 def shown_path(path: str) -> str:
-    """Returns a path as messages show it: the id of a user is a person's, and `*` stands for it."""
+    """Returns a path for messages, with `*` in place of a user's id, because it identifies a person."""
     return _USER_IN_PATH.sub("*", path)
 
 
@@ -113,11 +112,11 @@ def _rebuild(cls: "type[SocialApiError]", args: tuple[Any, ...], state: dict[str
 
 
 class ConfigurationError(SocialApiError):
-    """Something that the call needs is not configured. The message says what to set."""
+    """The configuration lacks something that the call needs. The message explains what to set."""
 
 
 class InvalidInput(SocialApiError, ValueError):
-    """The input breaks documented rules; nothing was sent. `broken_rules` lists all of them."""
+    """The input breaks documented rules, and nothing was sent. `broken_rules` lists all errors."""
 
     def __init__(self, message: str, broken_rules: "Sequence[BrokenRule]" = ()) -> None:
         super().__init__(message, tuple(broken_rules))
@@ -135,10 +134,10 @@ class InvalidInput(SocialApiError, ValueError):
 class RateLimitTooLong(SocialApiError):
     """The rate limit resets later than the call may wait. The request was not sent.
 
-    An earlier attempt of the same call may have been executed if its route allows repeats after an
-    unknown outcome; calling again is safe then.
+    An earlier attempt of the same call may have been executed if its route allows retries after an unknown
+    outcome; calling again is then safe.
 
-    `wait_seconds` is the time until the reset and `resets_at` its aware UTC time.
+    `wait_seconds` is the time until the reset, and `resets_at` the time of the reset (aware, UTC).
     """
 
     def __init__(self, limit_key: str, wait_seconds: float, resets_at: datetime.datetime) -> None:
@@ -149,7 +148,7 @@ class RateLimitTooLong(SocialApiError):
 
     @property
     def is_lasting(self) -> bool:
-        """False: the limit frees up at `resets_at`."""
+        """False: the limit resets at `resets_at`."""
         return False
 
     def __str__(self) -> str:
@@ -166,7 +165,7 @@ class RateLimitTooLong(SocialApiError):
 class NotReady(SocialApiError, TimeoutError):
     """The service was still working when the wait ended. Waiting again is safe.
 
-    `last` is the service's last answer, or None in an error that was pickled.
+    `last` is the service's last response, or None if the error was pickled.
     """
 
     last: Any = None
@@ -185,11 +184,11 @@ class NotReady(SocialApiError, TimeoutError):
 class TransportError(SocialApiError):
     """The service could not be reached. The request was not executed and may be sent again.
 
-    This is said of the last attempt. An earlier one of the same call may have been executed if its
-    route allows repeats after an unknown outcome; calling again is safe then.
+    This describes the last attempt. An earlier attempt of the same call may have been executed if its route allows
+    retries after an unknown outcome; calling again is then safe.
 
-    `is_lasting` is true if a retry would fail too, for example because a certificate is not trusted
-    or a proxy refuses the password. Such requests are not retried.
+    `is_lasting` is true if a retry would also fail, for example because a certificate is not trusted or a proxy rejects
+    the password. Such requests are not retried.
     """
 
     may_be_executed = False
@@ -218,11 +217,10 @@ class OutcomeUnknown(TransportError):
 class ApiError(SocialApiError):
     """The service answered with an error.
 
-    `status` is the HTTP status, `headers` the response headers with lower-case names, `request_id`
-    the service's id of the request (None if it gave none), `errors` the coded errors, `problems`
-    the typed problems, `operation_errors` the errors of single operations in a batch, `summary`
-    what else the answer says if it has no errors, or what kind of answer it was, `attempts` how often the request was sent, and
-    `hint` what may be the matter, if there is a guess.
+    `status` is the HTTP status, `headers` the response headers with lower-case names, `request_id` the service's id of
+    the request (or None), `errors` the coded errors, `problems` the typed problems, and `operation_errors` the errors
+    of individual operations in a batch. If the response contains no errors, `summary` is its text or describes the
+    response. `attempts` is how often the request was sent, and `hint` a possible cause, if there is one.
     """
 
     def __init__(
@@ -256,7 +254,8 @@ class ApiError(SocialApiError):
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the service would refuse the same request again: False for limits and failures."""
+        """Whether the service would reject the same request again. False for rate limits and failures of the service.
+        """
         return executed_after(self.status) == "yes" and _PASSING.isdisjoint(self.codes)
 
     def __str__(self) -> str:
@@ -266,7 +265,7 @@ class ApiError(SocialApiError):
         tail = (f" ({', '.join(notes)})" if notes else "") + (f"; {self.hint}" if self.hint else "")
         reason = "; ".join(said) or self.summary or "no reason given"
         if 200 <= self.status < 300:
-            # The status would look like a success. A summary of ours is a complete sentence.
+            # The status would look like a success. A summary written by this package is a complete sentence.
             return f"{self._call}{reason if self.summary and not said else f'the service refused: {reason}'}{tail}"
         if not self._call:
             return f"HTTP {self.status}: {reason}{tail}"
@@ -288,7 +287,7 @@ class ApiError(SocialApiError):
 
 
 _PASSING: Final = frozenset({"temporarily_unavailable", "server_error"})
-"""The codes of RFC 6749, section 4.1.2.1, for what passes by itself."""
+"""The codes in RFC 6749, section 4.1.2.1, for temporary problems."""
 
 
 def _coded(error: "ServiceError | OperationError") -> str:
@@ -296,7 +295,7 @@ def _coded(error: "ServiceError | OperationError") -> str:
 
 
 def _said_by(problem: "Problem") -> str:
-    """Returns the detail or title of a problem, its reason, and what its own errors say."""
+    """Returns the detail or title of a problem, its reason, and the messages of its nested errors."""
     head = problem.detail or problem.title or problem.type
     further: list[object] = [getattr(problem, "reason", None) or problem.extra.get("reason")]
     listed = getattr(problem, "errors", None) or problem.extra.get("errors")
@@ -321,7 +320,7 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """The object does not exist or was deleted: HTTP 404, or an answer all of whose errors say so."""
+    """The object does not exist or was deleted: HTTP 404, or a response in which every error reports this."""
 
 
 class Conflict(ApiError):
@@ -331,20 +330,20 @@ class Conflict(ApiError):
 class RateLimited(ApiError):
     """HTTP 429 or 420, after all the waits that the call allows.
 
-    `resets_at` is the aware UTC time at which the limit frees up, None if the service did not say.
+    `resets_at` is the time at which the limit resets (aware, UTC), or None if the service does not report it.
     """
 
     resets_at: datetime.datetime | None = None
 
 
 class ServerError(ApiError):
-    """HTTP 5xx: the service failed. If the request may not be repeated, its outcome is unknown."""
+    """HTTP 5xx: the service failed. If the request must not be retried, its outcome is unknown."""
 
 
 class WebhookRejected(ApiError):
     """A webhook cannot be registered, validated or deleted.
 
-    `reason` is a documented one, such as `CrcValidationFailed`, or a word unknown to this version.
+    `reason` is a documented value, such as `CrcValidationFailed`, or a value unknown to this version.
     """
 
     reason: str = ""
@@ -353,7 +352,7 @@ class WebhookRejected(ApiError):
         said = ApiError.__str__(self)
         if self.reason != "CrcValidationFailed":
             return said
-        return f"{said}; is the receiver being served at this address yet, with this app's API key secret?"
+        return f"{said}; is the receiver already running at this address, with this app's API key secret?"
 
 
 class WebhookNotFound(NotFound, WebhookRejected):
@@ -363,7 +362,7 @@ class WebhookNotFound(NotFound, WebhookRejected):
 class WebhookUrlRejected(WebhookRejected, InvalidInput):
     """The address cannot be used for a webhook. `reason` is `UrlValidationFailed`.
 
-    If it was found before anything was sent, `status` is 0 and `broken_rules` says what is wrong.
+    If the error was found before anything was sent, `status` is 0 and `broken_rules` lists the errors.
     """
 
     reason = "UrlValidationFailed"
@@ -380,7 +379,7 @@ class WebhookUrlRejected(WebhookRejected, InvalidInput):
 class StreamEnded(ApiError):
     """The service closed a stream for a reason that reconnecting does not resolve.
 
-    `summary` names the reason, and `problems` hold the details.
+    `summary` is the reason, and `problems` contains the details.
     """
 
     def __str__(self) -> str:
@@ -404,14 +403,14 @@ def error_class(status: int) -> type[ApiError]:
 
 
 class DecodeError(SocialApiError):
-    """The answer does not have the documented shape.
+    """The response does not have the documented format.
 
-    `path` names the field and `reason` what is wrong; neither contains a value. `status` is the
-    HTTP status and `body` the answer (None if it was not kept, as for answers with tokens).
-    `executed` is true if the answer was to a write, which was executed and must not be sent again.
+    `path` is the field and `reason` the error; neither contains a value. `status` is the HTTP status and `body` the
+    response (None if it was not kept, as for responses with tokens). `executed` is true if the request was a write,
+    which was executed and must not be sent again.
     """
 
-    path: str  # not that of the call, and always a text
+    path: str  # not the path of the call, and always a string
     executed: bool = False
     status: int | None = None
     body: bytes | None = None
@@ -423,7 +422,7 @@ class DecodeError(SocialApiError):
 
     @property
     def fault(self) -> str:
-        """The field that cannot be read, and why."""
+        """The field that cannot be decoded, and the reason."""
         return f"cannot read the answer at {quoted(self.path) or 'its top'}: {self.reason}"
 
     def __str__(self) -> str:
@@ -434,7 +433,7 @@ class DecodeError(SocialApiError):
 class BulkError(SocialApiError):
     """A job stopped before its end.
 
-    `report` has the counts so far; rows without an outcome are `pending` in it.
+    `report` contains the counts so far, with rows without an outcome as `pending`.
     """
 
     _was_lasting = True
@@ -446,10 +445,10 @@ class BulkError(SocialApiError):
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the same job would stop again: as its `__cause__` says.
+        """Whether the same job would stop again, according to its `__cause__`.
 
-        False if that is no error of this package, such as one of your own generator: it may be that
-        of a database that was restarted, and a job can be repeated safely.
+        False if the cause is not an error of this package, such as an error raised by your own generator: it may come
+        from a database that was restarted, and running a job again is safe.
         """
         if self.__cause__ is None:
             return self._was_lasting

@@ -1,5 +1,4 @@
-"""What an object needs that takes the place of a journal file: the protocol `Journal`, and the
-words in it.
+"""The protocol `Journal`, for objects that replace a journal file, and the types it uses.
 
 report = await audience.upload("crm.csv", journal=MyJournal(…))
 """

@@ -1,9 +1,9 @@
 """Problems and coded errors of the service, as plain data.
 
-A problem is an RFC 7807 object whose `type` selects the subtype. Only the last path segment of
-`type` (the *slug*) is compared, so the base URL of problem types does not matter. All fields but
-`type` and `title` are None if the service left them out; unknown fields are kept in `extra`. A
-subtype without fields of its own is a plain subclass, to which attrs adds nothing.
+A problem is an RFC 7807 object whose `type` selects the subtype. Only the last path segment of `type` (the *slug*) is
+compared, so the base URL of problem types does not matter. All fields except `type` and `title` are None if the service
+omits them; unknown fields are kept in `extra`. A subtype without additional fields is a plain subclass, without an
+attrs decorator.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ import attrs
 from socialapi.internal.records import FrozenRecord
 
 ResourceType = Literal["user", "tweet", "media", "list", "space"]
-"""The kinds of objects that a problem can name."""
+"""The kinds of objects that a problem can concern."""
 
 
 @attrs.frozen(kw_only=True)
 class BrokenRule(FrozenRecord):
     """A rule that a request breaks.
 
-    `path` says where, for example `[3].params.users[0].email[1]`. `reason` says what is wrong and
+    `path` is the location of the error, for example `[3].params.users[0].email[1]`. `reason` describes the error and
     never quotes the value, which may be personal data.
     """
 
@@ -35,11 +35,7 @@ class BrokenRule(FrozenRecord):
 
 @attrs.frozen(kw_only=True)
 class ServiceError(FrozenRecord):
-    """A coded error.
-
-    It is `{code, message}` in the platform API, `{code, message, parameter}` in the advertising
-    API.
-    """
+    """A coded error: `{code, message}` in the platform API, `{code, message, parameter}` in the advertising API."""
 
     code: int | str | None = attrs.field(default=None, metadata={"read_as": Any})
     message: str | None = None
@@ -50,8 +46,8 @@ class ServiceError(FrozenRecord):
 class OperationError(FrozenRecord):
     """An error of one operation in a batch.
 
-    `index` is its position in the request. It is None if the service gave none; then `position` is
-    the index in its list of errors and `listed` the length of that list.
+    `index` is the operation's position in the request, or None if the service does not report it. In that case,
+    `position` is the index in the service's list of errors, and `listed` is the length of that list.
     """
 
     index: int | None
@@ -64,7 +60,7 @@ class OperationError(FrozenRecord):
 
 @attrs.frozen(kw_only=True)
 class Problem(FrozenRecord):
-    """A problem of a type that has no class of its own, such as `about:blank`."""
+    """A problem of a type without a specific class, such as `about:blank`."""
 
     type: str = "about:blank"
     title: str | None = None
@@ -79,7 +75,7 @@ class Problem(FrozenRecord):
 
     @property
     def says_not_found(self) -> bool:
-        """Whether something does not exist. The documented type knows five kinds of resources; for
+        """Whether the problem is that something does not exist. The documented type covers five kinds of resources; for
         others, such as rules and webhooks, an untyped problem has the status 404.
         """
         return isinstance(self, ResourceNotFound) or (self.slug == "about:blank" and self.status == 404)
@@ -124,7 +120,7 @@ class DuplicateRules(Problem):
 
 @attrs.frozen(kw_only=True)
 class InvalidParameters(FrozenRecord):
-    """One item of an invalid request: a message, and the values of each parameter at fault."""
+    """One error in an invalid request: a message, and the values of each invalid parameter."""
 
     message: str | None = None
     reason: str | None = None
@@ -214,7 +210,7 @@ class ResourceNotFound(Problem):
 
 @attrs.frozen(kw_only=True)
 class ResourceUnavailable(Problem):
-    """The object exists but cannot be read now."""
+    """The object exists but is currently unavailable."""
 
     parameter: str | None = None
     resource_id: str | None = None

@@ -1,13 +1,13 @@
-"""The pytest plugin: fixtures for an emulator, a client of it and mocked answers.
+"""The pytest plugin: fixtures for an emulator, a client for it, and mocked responses.
 
-It is installed with the package, so a test only names the fixtures:
+It is installed with the package, so a test can simply request the fixtures:
 
     async def test_upload(socialapi_client, socialapi_emulator):
         account, audience = socialapi_emulator.seed["account_ids"][0], socialapi_emulator.seed["custom_audience_ids"][0]
         await socialapi_client.ads.account(account).custom_audience(audience).upload([{"email": "ada@example.com"}])
 
-`socialapi_emulator` and `socialapi_client` are asynchronous and need pytest-asyncio. All others are
-for synchronous tests as well.
+`socialapi_emulator` and `socialapi_client` are asynchronous and need pytest-asyncio. The other fixtures also work in
+synchronous tests.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ _LOOK_AGAIN_SECONDS: Final = 0.02
 def _fixture(function: F) -> F:
     """Returns an asynchronous fixture.
 
-    Without pytest-asyncio it is a plain one: pytest loads the plugin in every environment.
+    Without pytest-asyncio, returns a plain fixture, because pytest loads the plugin in every environment.
     """
     if importlib.util.find_spec("pytest_asyncio") is None:
         return cast("F", pytest.fixture(function))
@@ -54,10 +54,10 @@ def _fixture(function: F) -> F:
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, object, object]:
-    """Lets the asynchronous fixtures run in the event loop of the test that names one of them.
+    """Runs the asynchronous fixtures in the event loop of the test that requests them.
 
-    pytest-asyncio would run them in that of fixtures, which stands still while a test runs in that
-    of its class, module or session.
+    By default, pytest-asyncio runs fixtures in their own loop, which is not running while a test uses the loop of its
+    class, module or session.
     """
     if fixturedef.argname in _ASYNC_FIXTURES and getattr(fixturedef.func, "__module__", None) == __name__:
         function: Any = fixturedef.func
@@ -66,7 +66,7 @@ def pytest_fixture_setup(
 
 
 def _loop_scope(item: Any) -> str | None:
-    """Returns the scope of a test's event loop, or None if the test leaves it to its fixtures."""
+    """Returns the scope of a test's event loop, or None if the scope does not need to change."""
     named = inspect.signature(item.obj).parameters if hasattr(item, "obj") else ()
     marker = item.get_closest_marker("asyncio")
     if marker is None or not set(_ASYNC_FIXTURES).intersection(named):
@@ -86,7 +86,7 @@ def socialapi_emulator_options() -> Mapping[str, Any]:
 
 @_fixture
 async def socialapi_emulator(socialapi_emulator_options: Mapping[str, Any]) -> "AsyncIterator[Emulator]":
-    """Yields an emulator on a port of its own, with its seed data, for this test."""
+    """Yields an emulator for this test, on a separate port and with its seed data."""
     from socialapi.emulator import Emulator
 
     async with Emulator(**socialapi_emulator_options) as emulator:
@@ -98,9 +98,9 @@ SCOPE_HEADER: Final = "x-emulator-scope"
 
 @pytest.fixture
 def socialapi_scope(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Returns the header that tells the requests of this test from those of others which use the
-    same emulator: `Client(…, headers=socialapi_scope)` sends it, and a fault with
-    `headers=socialapi_scope` meets no other requests.
+    """Returns a header that distinguishes this test's requests from the requests of other tests with the same emulator.
+    `Client(…, headers=socialapi_scope)` sends it, and a fault with `headers=socialapi_scope` affects only these
+    requests.
     """
     return {SCOPE_HEADER: quote(request.node.nodeid, safe="/:.[]-")}
 
@@ -109,8 +109,8 @@ def socialapi_scope(request: pytest.FixtureRequest) -> dict[str, str]:
 async def socialapi_client(
     socialapi_emulator: "Emulator | EmulatorThread", socialapi_scope: dict[str, str]
 ) -> "AsyncIterator[Client]":
-    """Yields a client of `socialapi_emulator`, with the credentials of an app and of a user. It
-    sends the header of `socialapi_scope`.
+    """Yields a client for `socialapi_emulator`, with the credentials of an app and a user. It sends the header in
+    `socialapi_scope`.
     """
     from socialapi.client import Client
 
@@ -127,8 +127,8 @@ def _emulator_thread(options: Mapping[str, Any]) -> "EmulatorThread":
 
 @pytest.fixture(scope="session")
 def socialapi_emulator_session(socialapi_emulator_options: Mapping[str, Any]) -> "Iterator[EmulatorThread]":
-    """Yields an emulator on a thread of its own for the whole session (with pytest-xdist, of each
-    worker). `socialapi_emulator_sync` is the same emulator, and resets it.
+    """Yields an emulator on a separate thread for the complete session (with pytest-xdist, one per worker).
+    `socialapi_emulator_sync` is the same emulator, and resets it.
     """
     with _emulator_thread(socialapi_emulator_options) as emulator:
         yield emulator
@@ -136,22 +136,22 @@ def socialapi_emulator_session(socialapi_emulator_options: Mapping[str, Any]) ->
 
 @pytest.fixture(scope="module")
 def socialapi_emulator_module(socialapi_emulator_options: Mapping[str, Any]) -> "Iterator[EmulatorThread]":
-    """Yields an emulator on a thread of its own for the tests of a module, which share its data."""
+    """Yields an emulator on a separate thread for the tests of a module, which share its data."""
     with _emulator_thread(socialapi_emulator_options) as emulator:
         yield emulator
 
 
 @pytest.fixture
 def socialapi_emulator_sync(socialapi_emulator_session: "EmulatorThread") -> "EmulatorThread":
-    """Returns the emulator of the session, with synchronous methods, reset for this test."""
+    """Returns the emulator of the session, which has synchronous methods, after resetting it for this test."""
     socialapi_emulator_session.reset()
     return socialapi_emulator_session
 
 
 @pytest.fixture
 def socialapi_env(socialapi_emulator_sync: "EmulatorThread", monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Sets the environment so that `Client.from_env` is a client of `socialapi_emulator_sync`, and
-    returns the variables. Until the test ends, no other `SOCIALAPI_*` variables are set.
+    """Sets the environment so that `Client.from_env` returns a client for `socialapi_emulator_sync`. Returns the
+    variables. Until the test ends, no other `SOCIALAPI_*` variables are set.
     """
     for name in list(os.environ):
         if name.startswith("SOCIALAPI_") and name not in _KEPT_VARIABLES:
@@ -169,8 +169,8 @@ class FollowingClock:
         async with Client(emulator.config, emulator.credentials, clock=FollowingClock(emulator)) as client:
             emulator.advance(900)
 
-    Between advances it runs like the system's clock. Signatures keep the wall time, which the
-    emulator checks them by.
+    Between advances, it runs like the system's clock. Signatures use the wall time, because the emulator checks them
+    against it.
     """
 
     def __init__(self, emulator: "Emulator | EmulatorThread") -> None:
@@ -183,37 +183,37 @@ class FollowingClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """Returns seconds since a fixed moment, with all advances. A reset of the emulator takes none of them back."""
+        """Returns seconds since a fixed moment, including all advances. A reset of the emulator does not undo them."""
         now = self._emulator.advanced_seconds
         self._passed += max(0.0, now - self._seen)
         self._seen = now
         return time.monotonic() + self._passed
 
     async def sleep(self, seconds: float) -> None:
-        """Waits for `seconds`, or until the emulator's clock was advanced by as much."""
+        """Waits for `seconds`, or until the emulator's clock has been advanced by that amount."""
         ends_at = self.monotonic() + seconds
         await asyncio.sleep(0)
-        # An advance may come from another thread, and is looked for rather than told.
+        # Polls, because an advance may come from another thread and is not signaled.
         while (left := ends_at - self.monotonic()) > 0:  # noqa: ASYNC110
             await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
 
 
 @contextlib.contextmanager
 def aioresponses(**options: Any) -> "Iterator[AioResponses]":
-    """Yields `aioresponses.aioresponses(**options)`: requests of aiohttp are answered as it is told,
-    and none is sent. It works with versions of aiohttp that aioresponses 0.7 fails with.
+    """Yields `aioresponses.aioresponses(**options)`, which answers aiohttp requests with the responses that you define
+    and sends none. Also works with aiohttp versions that break aioresponses 0.7.
 
         with aioresponses() as mocked:
             mocked.get("https://api.example.com/2/tweets?ids=1", payload={"data": [{"id": "1", "text": "Hello"}]})
 
-    It is for the shape of requests and answers. There are no connections, so proxies, timeouts,
-    trace hooks, compressed answers and broken connections are left out, and an answer is there at
-    once. Raises ImportError without aioresponses.
+    Use it to test the content of requests and responses. There are no connections, so proxies, timeouts, trace hooks,
+    compressed responses and broken connections are not covered, and responses arrive immediately. Raises ImportError
+    without aioresponses.
     """
     try:
         from aioresponses import core
     except ImportError:
-        raise ImportError("mocking answers needs aioresponses: pip install 'aiosocialapi[testing]'") from None
+        raise ImportError("mocking responses needs aioresponses: pip install 'aiosocialapi[testing]'") from None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(core, "ClientResponse", _response_class())
         with core.aioresponses(**options) as mocked:
@@ -222,8 +222,8 @@ def aioresponses(**options: Any) -> "Iterator[AioResponses]":
 
 @functools.cache
 def _response_class() -> "type[ClientResponse]":
-    """Returns a class of responses that can be made as aioresponses makes them: without the stream
-    writer that aiohttp asks for since 3.14.
+    """Returns a response class that aioresponses can instantiate: without the stream writer that aiohttp has required
+    since 3.14.
     """
     from aiohttp import ClientResponse
 
@@ -240,6 +240,6 @@ def _response_class() -> "type[ClientResponse]":
 
 @pytest.fixture
 def socialapi_responses() -> "Iterator[AioResponses]":
-    """Yields what `aioresponses()` does, for this test."""
+    """Yields the mock that `aioresponses()` yields, for this test."""
     with aioresponses() as mocked:
         yield mocked

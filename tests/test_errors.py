@@ -73,7 +73,7 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
     (api_error(errors.StreamEnded, 200), f"the service refused: {API_SAYS}"),
     (
         REJECTED,
-        f"HTTP 400: {API_SAYS}; is the receiver being served at this address yet, with this app's API key secret?",
+        f"HTTP 400: {API_SAYS}; is the receiver already running at this address, with this app's API key secret?",
     ),
     (api_error(errors.WebhookNotFound, 404), f"HTTP 404: {API_SAYS}"),
     (api_error(errors.WebhookUrlRejected, 400), f"HTTP 400: {API_SAYS}"),

@@ -683,15 +683,15 @@ LISTS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ),
     ),
     "| Words | |": (
-        ("before the name", listed(dict.fromkeys(column_names.WHICH_ONE))),
-        ("after the name", listed(dict.fromkeys(column_names.TYPES))),
-        *((f"before that of `{kind}`", listed(words)) for kind, words in column_names.BEFORE.items()),
-        *((f"after that of `{kind}`", listed(words)) for kind, words in column_names.AFTER.items()),
-        ("between the two", listed(filter(None, column_names.LINKS))),
+        ("before any of these names", listed(dict.fromkeys(column_names.WHICH_ONE))),
+        ("after any of these names", listed(dict.fromkeys(column_names.TYPES))),
+        *((f"before a name of `{kind}`", listed(words)) for kind, words in column_names.BEFORE.items()),
+        *((f"after a name of `{kind}`", listed(words)) for kind, words in column_names.AFTER.items()),
+        ("between a name and such a word", listed(filter(None, column_names.LINKS))),
     ),
-    "| Words for no value | |": (
-        ("in any case", listed(sorted(NULL_WORDS))),
-        ("also of people", listed(sorted(NO_PERSON))),
+    "| Placeholder words | |": (
+        ("in all data", listed(sorted(NULL_WORDS))),
+        ("only in data about people", listed(sorted(NO_PERSON))),
         ("before the `@` of an address", listed(sorted(NO_ADDRESS))),
     ),
 }

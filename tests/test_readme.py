@@ -552,10 +552,10 @@ def test_the_figures_of_the_first_screen_are_those_of_one_run_and_of_the_tests()
     screen = " ".join(first_screen(README).split())
     for figure in (
         f"ten million rows takes {peak:.0f} MB of memory",
-        f"uses {int(least)} % of the 1,500 requests allowed per minute and never gets a 429",
+        f"uses {int(least)}% of the 1,500 requests allowed per minute and never gets a 429",
         f"plain aiohttp with 16 tasks gets {refused:.0f} of them",
         "two million rows 20 times",
-        f"a timeline takes {timeline:.0f} % of what tweepy takes, and reading a stream less than 20 %",
+        f"a timeline takes {timeline:.0f}% of what tweepy takes, and reading a stream less than 20%",
         f"all {len(endpoints.rows())} supported endpoints",
     ):
         assert figure in screen

@@ -17,6 +17,7 @@ BY_OTHERS: Final = {
     "coroutine … was never awaited",
     "database or disk is full",
     "invalid_token",
+    "there is no such account",
     "Ã©",
 }
 """What servers, Python, pytest and SQLite write, and what is no message."""

@@ -1,7 +1,7 @@
 """A small service: a newsletter sends its subscribers to an audience, shows posts and collects
 mentions.
 
-Hosts and credentials come from SOCIALAPI_* variables. It shows the headlines of an author with
+Hosts and credentials come from SOCIALAPI_* variables. To show the headlines of an author:
 
     python newsletter.py 2244994945
 """
@@ -28,15 +28,13 @@ MAX_MENTIONS = 1_000
 async def send_subscribers(
     client: Client, account_id: str, audience_id: str, subscribers: Iterable[Mapping[str, object]]
 ) -> UploadReport:
-    """Adds those who agreed to an audience. Returns what became of them."""
+    """Adds the subscribers who agreed to an audience. Returns the report."""
     agreed = [{"email": each["email"]} for each in subscribers if each["agreed"]]
     return await client.ads.account(account_id).custom_audience(audience_id).upload(agreed)
 
 
 async def headlines(client: Client, user_id: str) -> list[str] | None:
-    """Returns the beginnings of the newest posts of a user, or None if that would take too long
-    just now.
-    """
+    """Returns the beginnings of a user's newest posts, or None if reading them would currently take too long."""
     try:
         page = await client.with_options(max_wait_seconds=BUSY_SECONDS).posts.by_user(user_id, max_results=5).first()
     except RateLimitTooLong:
@@ -74,9 +72,7 @@ class Mentions:
 
 
 def latest_headlines(user_id: str) -> list[str]:
-    """Returns what `headlines` does. A view of Django or Flask, a task of Celery or a command calls
-    it.
-    """
+    """Returns the result of `headlines`. Call it from a Django or Flask view, a Celery task or a command."""
 
     async def read() -> list[str]:
         async with Client.from_env() as client:

@@ -1,5 +1,5 @@
-"""Synchronous code: it reads the environment, which the fixture `socialapi_env` sets, and starts a
-loop of its own.
+"""Tests synchronous code, which reads the environment that the fixture `socialapi_env` sets, and starts its
+own event loop.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""A rate limit is reached, and the emulator's clock is moved on: nothing waits."""
+"""Tests a rate limit. The emulator's clock is advanced, so no test waits."""
 
 from newsletter import headlines
 

@@ -1,5 +1,5 @@
-"""Mocked answers, for what the emulator never says: the shape of a request, and an answer as it was
-once seen.
+"""Tests with mocked responses, for what the emulator cannot show: the content of a request, and a response
+that was seen once.
 """
 
 import re

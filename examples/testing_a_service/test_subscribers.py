@@ -1,4 +1,4 @@
-"""An upload against an emulator of its own, which says afterwards what arrived."""
+"""Tests an upload against a separate emulator, which shows afterwards what arrived."""
 
 import pytest
 from newsletter import send_subscribers
@@ -7,7 +7,7 @@ from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError
 
-ACCOUNT, AUDIENCE = "18ce54d4x5t", "1nmth"  # of the seed data, which is the same at every start
+ACCOUNT, AUDIENCE = "18ce54d4x5t", "1nmth"  # from the seed data, which is the same at every start
 ADA = {"email": "ada@example.com", "agreed": True}
 BOB = {"email": "bob@example.com", "agreed": False}
 CHLOE = {"email": "chloe@example.com", "agreed": True}

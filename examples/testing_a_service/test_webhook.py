@@ -1,5 +1,5 @@
-"""The emulator delivers events to the application, as the service would, and then also in worse
-ways.
+"""Tests event deliveries: the emulator delivers events to the application as the service would, and also with
+faults.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ USER = "2244994945"
 
 
 def post(text: str) -> dict[str, object]:
-    """An event about a post, as the emulator publishes it."""
+    """Returns an event about a post, for the emulator to publish."""
     return {"event_type": "post.create", "user_id": USER, "payload": {"text": text}}
 
 
 @pytest_asyncio.fixture
 async def mentions(socialapi_emulator: Emulator, socialapi_client: Client) -> AsyncIterator[Mentions]:
-    """The application on a port of its own, registered with the emulator."""
+    """Runs the application on a separate port, registered with the emulator."""
     mentions = Mentions(socialapi_emulator.ready["api_key_secret"])
     runner = web.AppRunner(mentions.application())
     await runner.setup()

@@ -42,7 +42,7 @@ async def accounts(
 ) -> int:
     """Print the accounts of the user: id, state and name.
 
-    For example `socialapi ads accounts --q north`, or `socialapi ads accounts --output csv
+    For example: `socialapi ads accounts --q north`, or `socialapi ads accounts --output csv
     --output-file accounts.csv`. Exit status: 0 done, 2 wrong usage, 3 refused by the service or
     unreachable.
     """
@@ -72,10 +72,10 @@ async def account(
     with_deleted: Annotated[bool, Parameter(help="Find the account even if it is deleted.", negative=())] = False,
     json: AsJson = False,
 ) -> int:
-    """Print an account, one field on a line.
+    """Print an account, one field per line.
 
-    For example `socialapi ads account 18ce54d4x5t --json`. Exit status: 0 done, 2 wrong usage, 3
-    refused by the service (there is no such account) or unreachable.
+    For example: `socialapi ads account 18ce54d4x5t --json`. Exit status: 0 done, 2 wrong usage, 3 refused by the
+    service (such as an unknown account) or unreachable.
     """
     async with open_client() as client:
         found = await client.ads.accounts.get(account_id, with_deleted=with_deleted)
@@ -97,11 +97,11 @@ async def history(
     user: Annotated[str | None, Parameter(help="Only changes by this user.")] = None,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
-    """Print the changes to a campaign or line item, with time and user, the oldest first.
+    """Print the changes to a campaign or line item, with time and user, oldest first.
 
-    For example `socialapi ads history 18ce54d4x5t --entity-type campaign --entity-id 8wku2
-    --start-time 2025-01-06 --end-time 2025-01-13 --output jsonl`. The account must be allowed to use its history, which is in beta. Exit status: 0 done, 2 wrong
-    usage, 3 refused by the service or unreachable, 130 interrupted.
+    For example: `socialapi ads history 18ce54d4x5t --entity-type campaign --entity-id 8wku2 --start-time 2025-01-06
+    --end-time 2025-01-13 --output jsonl`. The history is in beta, and must be enabled for the account. Exit status: 0
+    done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     query: dict[str, Any] = {
         "entity_type": constant(entity_type),
@@ -139,7 +139,7 @@ _CHANGES: Final = ListKind[HistoryEntry](
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class InsightFlags(ListFlags):
-    """The options of insights, whose response contains more than the list of counts."""
+    """The options of insights, which can also print the full response instead of the list of counts."""
 
     json: Annotated[
         bool, Parameter(help="Print the full response as one JSON object, instead of a list of counts.", negative=())
@@ -151,7 +151,7 @@ NO_INSIGHT_FLAGS: Final = InsightFlags()
 
 @attrs.frozen
 class Volume:
-    """The number of posts in the day or hour that begins at a time."""
+    """The number of posts in a day or hour, with the start of that period."""
 
     time: datetime.datetime
     tweet_volume: int
@@ -176,7 +176,7 @@ async def insights(
     *keywords: Annotated[str, Parameter(help="Count posts with any of these keywords.")],
     granularity: Annotated[str, Parameter(help="day or hour: the period of each count.")],
     start: Annotated[str, Parameter(help="2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")],
-    end: Annotated[str | None, Parameter(help="At most seven days later; by default now.")] = None,
+    end: Annotated[str | None, Parameter(help="End, at most seven days after the start; by default now.")] = None,
     location: Annotated[
         str | None, Parameter(help="Targeting value of a country, such as 96683cc9126741d1 (US).")
     ] = None,
@@ -185,14 +185,14 @@ async def insights(
     ] = None,
     flags: InsightFlags = NO_INSIGHT_FLAGS,
 ) -> int:
-    """Print the number of posts with any of the keywords, by day or hour. Related keywords are printed
-    to standard error.
+    """Print how many posts contained any of the keywords, by day or hour. Related keywords are printed to standard
+    error.
 
-    For example `socialapi ads insights ski snow --granularity day --start 2025-01-06
+    For example: `socialapi ads insights ski snow --granularity day --start 2025-01-06
     --end 2025-01-13`. At most ten keywords, including --negative. Exit status: 0 done, 2 wrong usage, 3
     refused by the service or unreachable.
     """
-    flags.format()  # checks the options before any request
+    flags.format()  # checks the options before the first request
     begin, unit = time("--start", start), constant(granularity)
     until = None if end is None else time("--end", end)
     async with open_client() as client:
@@ -229,13 +229,13 @@ async def targeted(
 ) -> int:
     """Print the campaigns that target an audience, with their line items.
 
-    For example `socialapi ads targeted 18ce54d4x5t 1nmth --output json`. Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
+    For example: `socialapi ads targeted 18ce54d4x5t 1nmth --output json`. Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     async with open_client() as client:
         found = (
             client.ads.account(account_id).custom_audience(audience).targeted(with_active=not all_, start=flags.start)
         )
-        nothing = "nothing targets this audience" if all_ else "nothing that can be served targets this audience"
+        nothing = "nothing targets this audience" if all_ else "nothing that targets this audience can be served"
         await print_pages(found, _CAMPAIGNS, flags, if_none=nothing)
     return output.DONE
 
@@ -257,12 +257,12 @@ _SERVED: Final = {True: "", False: " (not servable)", None: ""}
 
 
 def constant(text: str) -> str:
-    """Returns a value as the service writes its enumerations: `line-item` becomes LINE_ITEM."""
+    """Returns a value in the service's spelling of constants: `line-item` becomes LINE_ITEM."""
     return text.strip().upper().replace("-", "_")
 
 
 def print_record(record: Any, *, as_json: bool) -> None:
-    """Prints a record as JSON, or its fields with values one per line, with amounts in units of the currency."""
+    """Prints a record as JSON, or one field per line, with amounts in units of the currency."""
     if as_json:
         output.print_line(shown_json(as_line(record)))
         return
@@ -304,14 +304,14 @@ class Changes:
     ] = None
     total_budget: Annotated[str | None, Parameter(help="Total budget in units of the currency.")] = None
     daily_budget: Annotated[
-        str | None, Parameter(help="Daily budget, at most the total one, if the campaign leaves budgets to line items.")
+        str | None, Parameter(help="Daily budget, up to the total budget, if the campaign's line items have budgets.")
     ] = None
     start: Annotated[str | None, Parameter(help="2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")] = None
     end: Annotated[str | None, Parameter(help="End, in the same form as --start.")] = None
     goal: Annotated[str | None, Parameter(help="link-clicks, max-reach, video-view, ….")] = None
     pay_by: Annotated[str | None, Parameter(help="app-click, impression or link-click; for app installs only.")] = None
     frequency_cap: Annotated[
-        int | None, whole_number(help="Most times that a person sees the ad in --duration-in-days.", least=1)
+        int | None, whole_number(help="Maximum views per person in --duration-in-days.", least=1)
     ] = None
     duration_in_days: Annotated[int | None, whole_number(help="1, 7 or 30.")] = None
     audience_expansion: Annotated[str | None, Parameter(help="broad, defined or expanded.")] = None
@@ -332,10 +332,10 @@ class Changes:
         for option in self.clear or ():
             name = option.removeprefix("--").replace("-", "_")
             if name not in _FIELDS or name in given:
-                raise InvalidInput(f"--clear {option}: name an option of this command that is not also given")
+                raise InvalidInput(f"--clear {option}: must be an option of this command that is not set")
             found[_FIELDS[name][0]] = None
         if not found:
-            raise InvalidInput("there is nothing to change: give at least one option, such as --status paused")
+            raise InvalidInput("there is nothing to change: specify at least one option, such as --status paused")
         return found
 
 
@@ -361,7 +361,7 @@ def _millionths(option: str, text: str) -> int:
 def _list(option: str, text: str) -> tuple[str, ...]:
     found = tuple(each.strip() for each in text.split(",") if each.strip())
     if not found:
-        raise InvalidInput(f"{option}: name at least one, or clear the value with --clear {option.removeprefix('--')}")
+        raise InvalidInput(f"{option}: specify at least one value, or clear it with --clear {option.removeprefix('--')}")
     return found
 
 
@@ -385,7 +385,7 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[str, Any], Any]]]] = {
     "android_app": ("android_app_store_identifier", _same),
     "ios_app": ("ios_app_store_identifier", _same),
 }
-"""The parameter of each option, and the function that reads its value."""
+"""The request parameter for each option, and the function that reads the option's value."""
 
 
 _NOTHING: Final = Changes()
@@ -400,11 +400,11 @@ async def update(
     changes: Changes = _NOTHING,
     json: AsJson = False,
 ) -> int:
-    """Change a line item and print its new record, with amounts in units of its currency.
+    """Change a line item and print the result, with amounts in units of its currency.
 
-    For example `socialapi ads line-item update 18ce54d4x5t 8xdpe --bid 1.50 --daily-budget 20`.
-    Values without an option stay unchanged. With --json, amounts are in millionths, as the service
-    sends them. Exit status: 0 changed, 2 wrong usage, 3 refused by the service or unreachable.
+    For example: `socialapi ads line-item update 18ce54d4x5t 8xdpe --bid 1.50 --daily-budget 20`. Values whose options
+    are not given stay unchanged. With --json, amounts are in millionths, as the service sends them. Exit status: 0
+    changed, 2 wrong usage, 3 refused by the service or unreachable.
     """
     body: Any = changes.body()
     output.OPTIONS.update({parameter: _option(name) for name, (parameter, _) in _FIELDS.items()})

@@ -1,4 +1,4 @@
-"""The `socialapi` application: its commands, and the exit status and message of every error."""
+"""The `socialapi` application: its commands, and an exit status and message for every error."""
 
 import contextlib
 import gc
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 DEMO_HELP: Final = """Upload a dirty CRM export and load a dirty product feed into a private emulator, with faults,
 and prove the outcome.
 
-For example `socialapi demo --rows 10000`. Writes both to a temporary folder, uploads them (killing the upload once and resuming it), and compares the emulator's content with
+For example: `socialapi demo --rows 10000`. Writes both to a temporary folder, uploads them (killing the upload once and resuming it), and compares the emulator's content with
 the expected content: the audience identifier by identifier, the catalog product by product. Exits
 with 0 only if both match.
 """
 EMULATOR_HELP: Final = """Run the service on this machine until interrupted, or in the background.
 
-For example `socialapi emulator --detach --port 8080 --env-file emulator.env`, or `socialapi emulator --stop --port 8080`.
+For example: `socialapi emulator --detach --port 8080 --env-file emulator.env`, or `socialapi emulator --stop --port 8080`.
 The first line of output is a JSON object with the addresses and working credentials (with --detach --env-file, they are only in the file). The
-control plane under /_emulator shows the content of the service, scripts faults and moves its clock.
-In a browser, it is a page.
+control plane under /_emulator shows the content of the service, scripts faults and advances its
+clock. It also has a page for browsers.
 
 Exit status: 0 ended by a signal, serving in the background, or nothing left to --stop, 2 wrong
 usage, a port in use, or an emulator that did not start or end in time.
@@ -54,12 +54,12 @@ usage, a port in use, or an emulator that did not start or end in time.
 
 DOCTOR_HELP: Final = """Check the set-up: version, hosts, this machine's clock, each credential, limits and files.
 
-For example `socialapi doctor --json`. Makes one harmless call with each credential, without renewing tokens. Exit status: 0 no problems,
+For example: `socialapi doctor --json`. Makes one harmless call with each credential, without renewing tokens. Exit status: 0 no problems,
 2 a setting is missing or wrong, 3 the service refused a credential or could not be reached.
 """
 LIMITS_HELP: Final = """Show how much of each rate limit is left.
 
-For example `socialapi limits --json`. With SOCIALAPI_REDIS_URL, shows the windows that all processes share. Otherwise, makes one harmless
+For example: `socialapi limits --json`. With SOCIALAPI_REDIS_URL, shows the windows that all processes share. Otherwise, makes one harmless
 call with each credential and shows the limits in its response.
 """
 
@@ -77,7 +77,7 @@ _FIRST: Final = (
     "--outcomes",
 )
 _LAST: Final = ("--output", "--output-file", "--escape-formulas", "--json")
-_EXAMPLES: Final = re.compile(r"For example (.*?)\.(?=\s|\Z)", re.DOTALL)
+_EXAMPLES: Final = re.compile(r"For example:\s(.*?)\.(?=\s|\Z)", re.DOTALL)
 _PLACEHOLDERS: Final[Mapping[str, str]] = {
     "STR": "TEXT",
     "STR...": "TEXT",
@@ -101,7 +101,7 @@ class Help:
 
     @staticmethod
     def render_usage(console: "Console", options: "ConsoleOptions", usage: object) -> None:
-        """Prints the usage, with names of options as placeholders for ids."""
+        """Prints the usage, with option names as placeholders for ids."""
         named = re.sub(r"(?<=--)([\w-]+) STR", lambda found: f"{found[1]} {_placeholder(found[1])}", str(usage).strip())
         named = re.sub(" PATH| INT", lambda found: f" {_PLACEHOLDERS[found[0].strip()]}", named)
         named = re.sub(" FILE$", " FILE...", named.replace(" COMMAND [OPTIONS]", " [COMMAND] [OPTIONS]"))
@@ -165,10 +165,10 @@ def _written(text: object) -> str:
 app: App = App(
     name="socialapi",
     help="A social platform's APIs from the command line, with an emulator of the service to try them on.\n\n"
-    "For example `socialapi demo`, `socialapi emulator --detach --env-file emulator.env`, or `socialapi help audience upload`.",
+    "For example: `socialapi demo`, `socialapi emulator --detach --env-file emulator.env`, or `socialapi help audience upload`.",
     version_flags=(),
     help_epilogue="Hosts and credentials come from SOCIALAPI_* variables. `socialapi emulator` prints a working set, "
-    "and `socialapi auth login` stores a user's. Every command accepts -v and -vv to show retries, waits and each "
+    "and `socialapi auth login` stores a user's credentials. Every command accepts -v and -vv to show retries, waits and each "
     "request, and -q to show only errors.",
     help_formatter=Help(),
     default_parameter=Parameter(json_list=False),  # [ab].csv is a pattern, and a rule may begin with a bracket
@@ -183,7 +183,7 @@ def help_(
 ) -> None:
     """Show the help of a command, like --help.
 
-    For example `socialapi help audience upload`.
+    For example: `socialapi help audience upload`.
     """
     found, apps, unknown = app.parse_commands(list(command))
     if unknown:
@@ -200,8 +200,8 @@ def help_(
 
 @app.command(name="--version")
 def version() -> None:
-    """Print the version, and whether the extension in C is used."""
-    print(f"socialapi {__version__}\n{_speedups.description()}")  # one line each, however narrow the terminal is
+    """Print the version, and whether the C extension is used."""
+    print(f"socialapi {__version__}\n{_speedups.description()}")  # one line each, even in a narrow terminal
 
 
 for _name, _imports, _help in (
@@ -213,7 +213,7 @@ for _name, _imports, _help in (
     ("ads", "ads:app", "Print advertising accounts, their history and insights, and change line items."),
     ("posts", "posts:app", "Print the posts of a user."),
     ("stream", "stream:app", "Print posts and activity as they happen."),
-    ("webhooks", "webhooks:app", "Register webhooks, and receive their events."),
+    ("webhooks", "webhooks:app", "Register webhooks and receive their events."),
     ("doctor", "doctor:doctor", DOCTOR_HELP),
     ("limits", "doctor:limits", LIMITS_HELP),
     ("demo", "demo:demo", DEMO_HELP),
@@ -237,18 +237,18 @@ def completion(
     *,
     install: Annotated[
         bool,
-        Parameter(help="Write the script where the shell looks for it. No startup file is changed.", negative=()),
+        Parameter(help="Save the script where the shell looks for it. No startup file is changed.", negative=()),
     ] = False,
 ) -> None:
-    """Print a script with which a shell completes `socialapi` commands on TAB, without starting Python.
+    """Print a script that completes `socialapi` commands on TAB, without starting Python.
 
-    For example `socialapi completion bash --install`. To try it: `source <(socialapi completion
-    bash)`, likewise for zsh; `socialapi completion fish | source`.
+    For example: `socialapi completion bash --install`. To try it in bash or zsh: `source <(socialapi completion bash)`,
+    with the name of the shell; in fish: `socialapi completion fish | source`.
     """
     if not install:
         print(_completion_script(shell), end="")
         return
-    with contextlib.suppress(RuntimeError):  # pathlib raises it for a user without a home folder
+    with contextlib.suppress(RuntimeError):  # pathlib raises this for a user without a home folder
         path = app.install_completion(shell=shell, add_to_startup=False)
         output.say(f"wrote {path}; {HOW_TO_LOAD[shell].format(path=path, folder=path.parent)}")
         return
@@ -296,7 +296,7 @@ def _refusal(problem: CycloptsError, words: Sequence[str]) -> str:
     match problem:
         case ValidationError() if isinstance(problem.__cause__, InvalidInput):
             text = problem.exception_message
-            if unknown := re.match("there is no option ([^;]+)", text):  # among files, one of which is `-`
+            if unknown := re.match("there is no option ([^;]+)", text):  # if one of the files is `-`
                 from socialapi.models.spelling import near_name
 
                 options = (each for argument in apps[-1].assemble_argument_collection() for each in argument.names)
@@ -310,7 +310,7 @@ def _refusal(problem: CycloptsError, words: Sequence[str]) -> str:
             text = f"{name} is missing{about and f': {about}'}"
         case UnusedCliTokensError(unused_tokens=[word, *_]):
             takes_files = any(each.name == "FILE" for each in apps[-1].assemble_argument_collection())
-            text = f"unexpected argument {word!r}{'; name the files one after another' if takes_files else ''}"
+            text = f"unexpected argument {word!r}{'; list the files one after another' if takes_files else ''}"
         case CoercionError(target_type=kind, token=token) if token is not None and kind in WORDS_OF_TYPES:
             text = f"Invalid value for {token.keyword or name}: must be {WORDS_OF_TYPES[kind]}"
         case _:
@@ -325,11 +325,11 @@ VERBOSITY: Final[Mapping[str, int]] = {
     "-q": logging.ERROR,
     "--quiet": logging.ERROR,
 }
-"""The verbosity options of every command."""
+"""The verbosity options that every command accepts."""
 
 
 def _without_verbosity(words: Sequence[str]) -> tuple[list[str], int | None]:
-    """Returns a command line without its verbosity options, and the log level that they set."""
+    """Returns the command line without its verbosity options, and the log level that these options set."""
     end = words.index("--") if "--" in words else len(words)
     found = [VERBOSITY[word] for word in words[:end] if word in VERBOSITY]
     left = [word for word in words[:end] if word not in VERBOSITY]
@@ -338,13 +338,13 @@ def _without_verbosity(words: Sequence[str]) -> tuple[list[str], int | None]:
 
 
 def call(arguments: list[str]) -> object:
-    """Calls the command that the arguments name and returns its result."""
+    """Calls the command of a command line and returns its result."""
     command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
     output.OPTIONS.clear()
     if not inspect.ismethod(command):  # --help is a method of the parser
         declared = app.parse_commands(arguments)[1][-1].assemble_argument_collection()
         output.OPTIONS.update({name: each.name for each in declared for name in each.field_info.names})
-    if gc.get_freeze_count():  # in a process of the command line (see `main`), also freezes the imported objects
+    if gc.get_freeze_count():  # in a command-line process (see `main`), also freezes the imported objects
         gc.freeze()
         gc.enable()
     if "console" in bound.arguments:  # only help and a few other commands import rich
@@ -354,7 +354,7 @@ def call(arguments: list[str]) -> object:
     result = command(*bound.args, **bound.kwargs)
     if not inspect.iscoroutine(result):
         return result
-    import asyncio  # takes a quarter of the time of `--version`
+    import asyncio  # importing it takes a quarter of the time of `--version`
 
     try:
         return asyncio.run(_woken_by_signals(result))
@@ -365,9 +365,9 @@ def call(arguments: list[str]) -> object:
 async def _woken_by_signals(command: Coroutine[object, object, object]) -> object:
     """Awaits a command in an event loop that every signal wakes.
 
-    asyncio.Runner handles Ctrl-C without a wakeup descriptor. A signal that arrives between the
-    last check for pending signals and epoll_wait() is then noticed only when something else
-    happens. A job that waits for a pipe may wait forever: 1 of 120 such jobs did not end.
+    asyncio.Runner handles Ctrl-C without a wakeup descriptor. A signal that arrives between the last check for pending
+    signals and epoll_wait() is then noticed only when something else happens. A job that waits for a pipe may then wait
+    forever: 1 of 120 such jobs did not end.
     """
     # Only the main thread gets signals.
     if threading.current_thread() is not threading.main_thread():
@@ -394,8 +394,8 @@ async def _woken_by_signals(command: Coroutine[object, object, object]) -> objec
 def _cancel_on_sigterm() -> None:
     """Makes the first SIGTERM cancel this task, and the next one raise KeyboardInterrupt.
 
-    asyncio handles Ctrl-C in the same way. Commands that a shell runs in the background ignore
-    Ctrl-C, which stays so.
+    asyncio handles Ctrl-C in the same way. Commands that a shell runs in the background ignore Ctrl-C, and continue to
+    do so.
     """
     import asyncio
 
@@ -412,6 +412,6 @@ def _cancel_on_sigterm() -> None:
 def main() -> NoReturn:
     """Runs a command of `socialapi`, and exits with its status."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A character that the terminal lacks must not fail the command.
+        # A character that the terminal cannot display must not make the command fail.
         sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(output.end(run()))

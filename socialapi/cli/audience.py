@@ -54,7 +54,7 @@ class RowFlags:
     account: Annotated[str, Parameter(help="Id of the advertising account.")]
     packing: Annotated[
         Literal["single", "packed"],
-        Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, slower to find a bad row."),
+        Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, but slower to find bad rows."),
     ] = "single"
     column: Column = None
     no_header: NoHeader = False
@@ -66,13 +66,13 @@ class RowFlags:
     expires_at: ExpiresAt = None
     concurrency: Annotated[
         int | None,
-        whole_number(help="Requests in flight at the same time; by default enough for the rate limit.", least=1),
+        whole_number(help="Requests in flight at the same time; by default as many as the limit allows.", least=1),
     ] = None
     rejects: Annotated[
         Path | None,
         Parameter(
             help="Write rejected rows here: row (the first below the header is 1), field, reason; no values. Do not "
-            "open it in a spreadsheet, which runs cells such as =… as formulas. %Y-%m-%d in the name becomes the date.",
+            "open it in a spreadsheet, which would run cells such as =… as formulas. %Y-%m-%d in the name becomes the date.",
             converter=dated_path,
         ),
     ] = None
@@ -80,7 +80,7 @@ class RowFlags:
     outcomes: OutcomesOption = None
     max_reject_share: MaxRejectShare = None
     dry_run: Annotated[
-        bool, Parameter(help="Read and check everything, send nothing, and forecast the job.", negative=())
+        bool, Parameter(help="Read and check everything, send nothing, and print a forecast.", negative=())
     ] = False
     json: AsReport = False
 
@@ -91,14 +91,16 @@ class UploadFlags(RowFlags):
     """The options shared by both uploads."""
 
     operation: Annotated[
-        Literal["update", "delete"], Parameter(help="Operation for the users; a column operation_type overrides it.")
+        Literal["update", "delete"], Parameter(help="Operation for the users; an operation_type column overrides it.")
     ] = "update"
 
     journal: JournalOption = None
     allow_empty: AllowEmpty = False
 
     def kept(self, command: str, files: Sequence[str], **more: str | None) -> "CommandJournal | None":
-        """Returns the journal, which stores the command and `more` options for resuming; None without `--journal`."""
+        """Returns the journal, which stores the command and the options in `more` for resuming; None without
+        `--journal`.
+        """
         if self.journal is None:
             return None
         from socialapi.cli.jobs import CommandJournal, command_line
@@ -120,9 +122,9 @@ async def upload_audience(
     effective_at: EffectiveAt = None,
     flags: UploadFlags,
 ) -> int:
-    """Upload a file, or several, to a custom audience.
+    """Upload one or more files to a custom audience.
 
-    For example `socialapi audience upload crm.csv --account 18ce54d4x5t --audience 1nmth
+    For example: `socialapi audience upload crm.csv --account 18ce54d4x5t --audience 1nmth
     --default-region US --journal crm.journal`. Identifiers are found by the column names (email,
     phone_number, device_id, handle, service_id, partner_user_id and many synonyms), and normalized and
     hashed locally. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable
@@ -147,9 +149,9 @@ async def upload_do_not_reach(
     list_: Annotated[str, Parameter(name="--list", help="Id of the do-not-reach list.")],
     flags: UploadFlags,
 ) -> int:
-    """Upload a file, or several, to a do-not-reach list: e-mail addresses and phone numbers only.
+    """Upload one or more files to a do-not-reach list: only e-mail addresses and phone numbers.
 
-    For example `socialapi do-not-reach upload optouts.csv --account 18ce54d4x5t --list 7b2f1`. Exit
+    For example: `socialapi do-not-reach upload optouts.csv --account 18ce54d4x5t --list 7b2f1`. Exit
     status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by
     the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` continues
     after 3, 130 and a kill.
@@ -179,7 +181,7 @@ async def sync_audience(
     max_removal_share: Annotated[
         float,
         Parameter(
-            help="Largest share of the snapshot that may be removed; above it, nothing is sent. 1 allows all.",
+            help="Largest share of the snapshot that may be removed; above it, nothing is sent. 1 allows any.",
             validator=validators.Number(gte=0, lte=1),
         ),
     ] = DEFAULT_REMOVAL_SHARE,
@@ -188,11 +190,11 @@ async def sync_audience(
 ) -> int:
     """Make a custom audience match a file of all its members: add new users, remove missing ones.
 
-    For example `socialapi audience sync members.csv --account 18ce54d4x5t --audience 1nmth
-    --snapshot members.snapshot`. The file is compared with the snapshot of the last sync, because the
-    service cannot list its members. Additions are sent first. A rejected row or unusable value may be
-    a member who only seems to have left: if counting them as removals exceeds --max-removal-share,
-    nobody is removed. The next sync completes an interrupted one.
+    For example: `socialapi audience sync members.csv --account 18ce54d4x5t --audience 1nmth --snapshot
+    members.snapshot`. The file is compared with the snapshot of the last sync, because the service cannot list the
+    members of an audience. Additions are sent first. A rejected row or unusable value may belong to a member who only
+    seems to have left. If the removals including such members exceed --max-removal-share, nobody is removed. The next
+    sync completes an interrupted one.
 
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many
     removals, 3 refused by the service or unreachable, 130 interrupted.
@@ -226,7 +228,7 @@ class LintFlags:
     phone_format: PhoneFormatOption = "auto"
     require_hashed: RequireHashed = False
     write_layout: WriteLayout = None
-    sample: Annotated[int | None, whole_number(help="Check only the first rows, at most this many.", least=1)] = None
+    sample: Annotated[int | None, whole_number(help="Check at most this many rows, from the start.", least=1)] = None
     allow_empty: AllowEmpty = False
     json: AsReport = False
 
@@ -236,9 +238,9 @@ NO_FLAGS: Final = LintFlags()
 
 @app.command(name="lint")
 async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
-    """Check a file for a custom audience before it is uploaded. Nothing is sent.
+    """Check a file for a custom audience before you upload it. Nothing is sent.
 
-    For example `socialapi audience lint crm.csv --default-region US`. Exit status: 0 no problems,
+    For example: `socialapi audience lint crm.csv --default-region US`. Exit status: 0 no problems,
     1 unusable rows or values, 2 wrong usage or unusable file.
     """
     return await _lint(files, IDENTIFIER_KINDS, flags, takes_effective_at=True)
@@ -246,9 +248,9 @@ async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
 
 @do_not_reach_app.command(name="lint")
 async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
-    """Check a file for a do-not-reach list before it is uploaded. Nothing is sent.
+    """Check a file for a do-not-reach list before you upload it. Nothing is sent.
 
-    For example `socialapi do-not-reach lint optouts.csv`. Exit status: 0 no problems, 1 unusable
+    For example: `socialapi do-not-reach lint optouts.csv`. Exit status: 0 no problems, 1 unusable
     rows or values, 2 wrong usage or unusable file.
     """
     return await _lint(files, DO_NOT_REACH_KINDS, flags, takes_effective_at=False)

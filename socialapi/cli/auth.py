@@ -37,8 +37,8 @@ async def login(
     callback_port: Annotated[
         int | None,
         whole_number(
-            help="Redirect the browser to http://127.0.0.1:PORT/callback, which the app has registered; 0 uses a "
-            "free port.",
+            help="Redirect the browser to http://127.0.0.1:PORT/callback, which must be registered for the app; "
+            "0 uses a free port.",
             least=0,
             most=65_535,
         ),
@@ -68,9 +68,9 @@ async def login(
         float, Parameter(help="Seconds to wait for the user.", validator=validators.Number(gt=0, lte=3_600))
     ] = 300,
 ) -> int:
-    """Sign in as a user, and keep the tokens for later commands.
+    """Sign in as a user, and store the tokens for later commands.
 
-    For example `socialapi auth login`, or `socialapi auth login --callback-port 8765 --open`.
+    For example: `socialapi auth login`, or `socialapi auth login --callback-port 8765 --open`.
     Prints the address of a page on which the user allows the app to act for them. SOCIALAPI_BASE_URL
     is the address of the service. SOCIALAPI_API_KEY and SOCIALAPI_API_KEY_SECRET identify the app
     (with --oauth2, the client id does, with SOCIALAPI_OAUTH2_CLIENT_SECRET if the client has a
@@ -81,7 +81,7 @@ async def login(
     second = [("--client-id", client_id), ("--scope", scope)]
     _refuse_unused(second if not oauth2 else first, "without" if not oauth2 else "with")
     if pin and (oauth2 or callback_port is not None):
-        raise InvalidInput(f"--pin does not go with {'--oauth2' if oauth2 else '--callback-port'}")
+        raise InvalidInput(f"--pin cannot be combined with {'--oauth2' if oauth2 else '--callback-port'}")
     page = Page(
         access_type=access_type,
         force_login=force_login or None,
@@ -100,9 +100,9 @@ async def login(
     store.save(made)
     for each in replaced:
         await _forget_fetched(each, store)
-    print(f"Signed in{_as_whom(made)} at {made.host}; kept in {store.path}.")
+    print(f"Signed in{_as_whom(made)} at {made.host}; stored in {store.path}.")
     if unused := made.unused_because(os.environ, made.host):
-        output.say(f"this login is not used as long as {unused}")
+        output.say(f"this login is not used while {unused}")
     return output.DONE
 
 
@@ -118,7 +118,7 @@ async def _oauth1_login(client: Client, page: Page, port: int | None) -> Login:
         host=client.config.base_url,
         kind="oauth1",
         secrets={
-            # Both are in the environment; otherwise there would be no token.
+            # The environment has both; otherwise there would be no token.
             "api_key": os.environ["SOCIALAPI_API_KEY"].strip(),
             "api_key_secret": os.environ["SOCIALAPI_API_KEY_SECRET"].strip(),
             "access_token": token.oauth_token,
@@ -139,7 +139,7 @@ async def _oauth2_login(
         raise ConfigurationError("--oauth2 needs --client-id, or SOCIALAPI_OAUTH2_CLIENT_ID")
     if port is None:
         raise InvalidInput(
-            "--oauth2 needs --callback-port: the page redirects to an address that the app has registered"
+            "--oauth2 needs --callback-port: the page redirects to an address that is registered for the app"
         )
     secret = os.environ.get("SOCIALAPI_OAUTH2_CLIENT_SECRET") or None
     scopes = scopes or (*DOCUMENTED_SCOPES, "offline.access")  # without it there is no refresh token
@@ -168,7 +168,7 @@ def _as_whom(made: Login) -> str:
 def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", negative=())] = False) -> int:
     """Show the credentials with their source, host and user. Never shows a secret, and sends nothing.
 
-    For example `socialapi auth status`.
+    For example: `socialapi auth status`.
     """
     say_misspelled_variables(os.environ)
     store = CredentialStore.of(os.environ)
@@ -210,17 +210,17 @@ async def logout(
         bool, Parameter(help="Also invalidate the token at the service (OAuth 1.0a).", negative=())
     ] = False,
     every_host: Annotated[
-        bool, Parameter(help="Forget the logins of every host, not only of the configured one.", negative=())
+        bool, Parameter(help="Delete the logins for all hosts, not only for the configured one.", negative=())
     ] = False,
 ) -> int:
     """Delete the logins that `socialapi auth login` has stored for the configured host.
 
-    For example `socialapi auth logout --revoke`. If the service does not revoke the token, --revoke
-    keeps it, so that you can try again. A token that the service no longer knows is deleted. OAuth
-    2.0 tokens expire by themselves: the service documents no way to revoke them.
+    For example: `socialapi auth logout --revoke`. If the service does not revoke the token, --revoke keeps it, so that
+    you can try again. A token that the service no longer knows is deleted. OAuth 2.0 tokens expire on their own: the
+    service documents no way to revoke them.
     """
     if revoke and every_host:
-        raise InvalidInput("--revoke takes one host at a time: leave out --every-host")
+        raise InvalidInput("--revoke works for one host at a time: omit --every-host")
     store = CredentialStore.of(os.environ)
     config = Config.from_env()
     host = "" if every_host else config.host("base_url")
@@ -238,7 +238,7 @@ async def logout(
 
 async def _revoke(login: Login, config: Config) -> None:
     if login.kind != "oauth1":
-        output.say("an OAuth 2.0 token expires by itself; it was deleted here but not revoked")
+        output.say("the OAuth 2.0 token was deleted here but not revoked; it expires on its own")
         return
     async with Client.from_env(config=config, credentials=[OAuth1(**login.secrets)]) as client:
         try:
@@ -249,7 +249,7 @@ async def _revoke(login: Login, config: Config) -> None:
 
 
 async def _forget_fetched(login: Login, store: CredentialStore) -> None:
-    """Deletes the tokens that commands have fetched with the login. They are stored separately."""
+    """Deletes the tokens that commands have fetched with the login, which are stored separately."""
     if ("api_key" if login.kind == "oauth1" else "oauth2_access_token") not in login.secrets:
         return  # an incomplete entry was never used
     if login.kind == "oauth1":

@@ -53,8 +53,8 @@ Concurrency = Annotated[
 Rejects = Annotated[
     Path | None,
     Parameter(
-        help="Write rejected products here: row, field, reason, and the row itself to correct. Open it as text: a "
-        "spreadsheet runs cells such as =… as formulas. %Y-%m-%d in the name becomes the date.",
+        help="Write rejected products here: row, field, reason, and the complete row for you to correct. Open the file "
+        "as text: a spreadsheet would run cells such as =… as formulas. %Y-%m-%d in the name becomes the date.",
         converter=dated_path,
     ),
 ]
@@ -63,7 +63,7 @@ Rejects = Annotated[
 def _with_digests(arguments: ArgumentCollection) -> None:
     given = {argument.name for argument in arguments if argument.has_tokens}
     if given == {"--delete-vanished"}:
-        raise InvalidInput("--delete-vanished needs --digests, which record the products of earlier loads")
+        raise InvalidInput("--delete-vanished needs --digests, the file that records the products of earlier loads")
 
 
 VANISHED: Final = Group("Vanished products", validator=_with_digests, show=False)
@@ -78,7 +78,7 @@ DigestFile = Annotated[
 DeleteVanished = Annotated[
     bool,
     Parameter(
-        help="Delete products of earlier loads that are not in the file; none if a row has no readable id.",
+        help="Delete products of earlier loads that are missing from the file, or none if a row has no readable id.",
         negative=(),
         group=("Parameters", VANISHED),
     ),
@@ -86,11 +86,11 @@ DeleteVanished = Annotated[
 MaxVanishedShare = Annotated[
     float,
     Parameter(
-        help="Largest share of the products that --delete-vanished may delete; above it, it deletes none.",
+        help="Largest share of the products that --delete-vanished may delete; it deletes none if there are more.",
         validator=validators.Number(gt=0, lte=1),
     ),
 ]
-DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and forecast the load.", negative=())]
+DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and print a forecast.", negative=())]
 
 
 @Parameter(name="*")
@@ -131,7 +131,7 @@ class FeedLintFlags(FeedFlags):
     """The options of a lint."""
 
     write_layout: WriteLayout = None
-    sample: Annotated[int | None, whole_number(help="Check only the first products, at most this many.", least=1)] = (
+    sample: Annotated[int | None, whole_number(help="Check at most this many products, from the start.", least=1)] = (
         None
     )
 
@@ -141,12 +141,11 @@ NO_FLAGS: Final = FeedLintFlags()
 
 @app.command
 async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
-    """Load products into a catalog: known ids are updated, others created.
+    """Load products into a catalog: products with known ids are updated, others are created.
 
-    For example `socialapi catalog upsert feed.csv --catalog 7pc01 --digests shop.digests --rejects
-    rejects.csv`. Columns are found by field names and by the names that merchants use (g:price,
-    image url); --column names other columns. Ignored columns are listed. `socialapi catalog lint`
-    checks a feed without loading it.
+    For example: `socialapi catalog upsert feed.csv --catalog 7pc01 --digests shop.digests --rejects rejects.csv`.
+    Columns are found by field names and by the names that merchants use (g:price, image url); --column maps other
+    columns. Ignored columns are listed. `socialapi catalog lint` checks a feed without loading it.
 
     Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or
     vanished products that may not be deleted), 3 refused by the service or unreachable, 130
@@ -165,10 +164,10 @@ async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
 
 @app.command
 async def lint(files: Feeds, /, *, flags: FeedLintFlags = NO_FLAGS) -> int:
-    """Check a feed before it is loaded: show the columns that are read, the values that are converted,
-    and the products that would be rejected.
+    """Check a feed before you load it: show the columns that are read, the values that are converted, and the products
+    that would be rejected.
 
-    For example `socialapi catalog lint feed.xml`. Nothing is sent, and no credentials are needed.
+    For example: `socialapi catalog lint feed.xml`. Nothing is sent, and no credentials are needed.
     Exit status: 0 no problems, 1 products that would be rejected, 2 wrong usage or unusable file.
     """
     return await run_lint(lint_products, files, keywords_of(flags), as_json=flags.json, is_feed=True)
@@ -201,7 +200,7 @@ _PRODUCTS: Final = ListKind[StoredProduct](
 async def list_(*, flags: PagedFlags = ALL_PAGES) -> int:
     """Print the catalogs of the user, who has at most one.
 
-    For example `socialapi catalog list --json`. Exit status: 0 done, 2 wrong usage, 3 refused by
+    For example: `socialapi catalog list --json`. Exit status: 0 done, 2 wrong usage, 3 refused by
     the service or unreachable.
     """
     async with open_client() as client:
@@ -209,7 +208,7 @@ async def list_(*, flags: PagedFlags = ALL_PAGES) -> int:
             client.catalogs.list(start=flags.start),
             _CATALOGS,
             flags,
-            if_none="there are no catalogs; `socialapi catalog create` makes one",
+            if_none="there are no catalogs; `socialapi catalog create` creates one",
         )
     return output.DONE
 
@@ -218,8 +217,8 @@ async def list_(*, flags: PagedFlags = ALL_PAGES) -> int:
 async def create(name: Annotated[str, Parameter(help="Name of the catalog.")], /, *, json: AsJson = False) -> int:
     """Create the catalog of the user.
 
-    For example `socialapi catalog create "Autumn"`. Exit status: 0 created, 2 wrong usage, 3
-    refused: a user has one at most.
+    For example: `socialapi catalog create "Autumn"`. Exit status: 0 created, 2 wrong usage, 3 refused (a user has at
+    most one catalog) or unreachable.
     """
     async with open_client() as client:
         made = await client.catalogs.create(name)
@@ -240,9 +239,9 @@ async def products(
     ] = None,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
-    """Print the products of a catalog. Of each group, only the product submitted first is printed.
+    """Print the products of a catalog, and for each item group only the product that was submitted first.
 
-    For example `socialapi catalog products 7pc01 --limit 20`, or the whole catalog as a file,
+    For example: `socialapi catalog products 7pc01 --limit 20`, or for a file with the complete catalog,
     `socialapi catalog products 7pc01 --output-file products.csv`. Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     async with open_client() as client:

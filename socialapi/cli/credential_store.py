@@ -36,12 +36,12 @@ SECRETS: Final[Mapping[Kind, tuple[str, ...]]] = {
     "oauth1": ("api_key", "api_key_secret", "access_token", "access_token_secret"),
     "oauth2": ("oauth2_access_token", "oauth2_refresh_token", "oauth2_client_id", "oauth2_client_secret"),
 }
-# An environment that sets one of these has its own credential of that kind.
+# If one of these is set, the environment has its own credential of that kind.
 _BROUGHT: Final[Mapping[Kind, tuple[str, ...]]] = {
     "oauth1": ("access_token", "access_token_secret"),
     "oauth2": ("oauth2_access_token", "oauth2_refresh_token"),
 }
-# An environment that sets this to another value belongs to another app.
+# If this is set to another value, the environment belongs to another app.
 _APP: Final[Mapping[Kind, str]] = {"oauth1": "api_key", "oauth2": "oauth2_client_id"}
 
 
@@ -59,7 +59,7 @@ KNOWN_VARIABLES: Final = tuple(
 
 
 def misspelled_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns misspelled variables, each with the known variable that was probably meant and is not set."""
+    """Returns misspelled variables, each with the unset known variable that was probably meant."""
     found: dict[str, str] = {}
     for name in sorted(environ):
         if name.startswith(variable("")) and name not in KNOWN_VARIABLES:
@@ -70,7 +70,7 @@ def misspelled_variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 @attrs.frozen(kw_only=True)
 class Login:
-    """A stored credential, with the user's name and id, if known, for messages."""
+    """A stored credential, with the user's name and id for messages, if known."""
 
     host: str
     kind: Kind
@@ -84,10 +84,10 @@ class Login:
         if base_url != self.host:
             return "another host is configured" if base_url else "no base_url is configured"
         if any(environ.get(variable(name)) for name in _BROUGHT[self.kind]):
-            return "the environment has a credential of this kind"
+            return "the environment contains a credential of this kind"
         app = _APP[self.kind]
         if environ.get(variable(app)) not in (None, "", self.secrets.get(app)):
-            return f"{variable(app)} is of another app"
+            return f"{variable(app)} belongs to another app"
         return None
 
 
@@ -99,17 +99,16 @@ class CredentialStore:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "CredentialStore":
-        """Returns the store in the file that `SOCIALAPI_CREDENTIALS_FILE` names.
+        """Returns the store in the file `SOCIALAPI_CREDENTIALS_FILE`, or in the user's configuration folder.
 
-        By default, it is in the user's configuration folder. Raises ConfigurationError if there is
-        neither.
+        Raises ConfigurationError if there is neither.
         """
         named = environ.get("SOCIALAPI_CREDENTIALS_FILE")
         return cls(named or user_folder("config", "SOCIALAPI_CREDENTIALS_FILE") / "credentials.json")
 
     @property
     def token_cache_path(self) -> Path:
-        """The file, next to the logins, for tokens that are renewed while commands run."""
+        """The file for tokens that are renewed while commands run. It is next to the logins."""
         return self.path.with_name(f"{self.path.stem}.tokens.json")
 
     def logins(self) -> list[Login]:
@@ -200,7 +199,7 @@ class CredentialStore:
 class SharedTokens:
     """A token cache in Redis for all machines, with a copy in the file of this machine.
 
-    Because of the copy, a login keeps working when commands begin to use Redis, or stop using it.
+    Because of the copy, a login keeps working when commands start or stop using Redis.
     """
 
     def __init__(self, in_redis: "RedisTokenCache", in_file: FileTokenCache | None) -> None:
@@ -229,7 +228,7 @@ class SharedTokens:
             await self._in_file.discard(key, token)
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Returns a context manager that only one holder among all processes can enter at a time."""
+        """Returns a context manager that is held at most once at a time across all processes."""
         return self._in_redis.lock(key)
 
 
@@ -250,17 +249,17 @@ async def shared_tokens(environ: Mapping[str, str], in_file: FileTokenCache | No
 
 
 def say_misspelled_variables(environ: Mapping[str, str]) -> None:
-    """Prints misspelled variables, which nothing reads, and the names that may be meant."""
+    """Prints misspelled variables, which have no effect, and the names that may be meant."""
     for name, meant in misspelled_variables(environ).items():
         output.say(printable(f"there is no variable {name}; did you mean {meant}?"))
 
 
 @contextlib.asynccontextmanager
 async def open_client(environ: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
-    """Opens a client of the configured host.
+    """Opens a client for the configured host.
 
-    A stored login is used only for its own host, and only if the environment has no credential of
-    its kind. Tokens that are fetched or renewed are stored next to it for the next command.
+    A stored login is used only for its own host, and only if the environment has no credential of its kind. Fetched and
+    renewed tokens are stored next to the login for the next command.
     """
     env = os.environ if environ is None else environ
     say_misspelled_variables(env)
@@ -275,10 +274,10 @@ async def open_client(environ: Mapping[str, str] | None = None) -> AsyncIterator
 
 
 def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> FileTokenCache | None:
-    """Returns a token cache in a file if tokens have to be kept; None otherwise.
+    """Returns a token cache in a file if tokens must be stored; None otherwise.
 
-    A renewed pair must be kept, because a refresh token can be used only once. An app-only token is
-    kept if possible, because the service would soon refuse to issue one for every command.
+    A renewed pair must be stored, because a refresh token can be used only once. An app-only token is stored if
+    possible, because the service would soon refuse to issue one for every command.
     """
     renewed = any(isinstance(each, OAuth2User) and each.refresh_token for each in credentials)
     fetched = any(isinstance(each, AppOnly) for each in credentials)
@@ -288,13 +287,13 @@ def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> 
 
 
 def _is_writable(folder: Path) -> bool:
-    """Returns whether a file can be created in the folder, or in the first of its parents that exists."""
+    """Returns whether a file can be created in the folder, or in its nearest existing parent."""
     nearest = next((each for each in (folder, *folder.parents) if each.exists()), folder)
     return nearest.is_dir() and os.access(nearest, os.W_OK)
 
 
 def with_logins(environ: Mapping[str, str], store: CredentialStore, base_url: str) -> Mapping[str, str]:
-    """Returns the environment with the variables of the stored logins added. Existing ones take precedence."""
+    """Returns the environment with the variables of the stored logins added. Existing variables take precedence."""
     merged: dict[str, str] = {}
     for login in store.logins() if base_url else ():
         if login.unused_because(environ, base_url) is None:

@@ -29,9 +29,9 @@ PRODUCTS: Final = "/ads/12/product_catalogs/*/products"
 FAULTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
     ("HTTP 503 with Retry-After", {"fault": "status", "status": 503, "retry_after_seconds": 1}),
     ("connection reset after processing", {"fault": "reset_after"}),
-    ("wrong counts in the answer", {"fault": "count_mismatch"}),
+    ("wrong counts in the response", {"fault": "count_mismatch"}),
 )
-CATALOG_FAULTS: Final = (*FAULTS[:2], ("a product left out of the answer", {"fault": "product_missing"}))
+CATALOG_FAULTS: Final = (*FAULTS[:2], ("a product missing from the response", {"fault": "product_missing"}))
 MADE_BY_THE_SERVICE: Final = ("product_key", "item_group_key")
 MOST_ROWS_OF_A_REQUEST: Final = 2_500
 POLL_SECONDS: Final = 0.05
@@ -50,7 +50,7 @@ async def demo(
         async with private_emulator() as ready:
             from socialapi.emulator.server import variables
 
-            batch = min(MOST_ROWS_OF_A_REQUEST, -(-rows // 2))  # so that there is something left after the kill
+            batch = min(MOST_ROWS_OF_A_REQUEST, -(-rows // 2))  # so that some requests remain after the kill
             settings = {**variables(ready), "SOCIALAPI_MAX_OPERATIONS": str(batch)}
             async with Client.from_env(settings) as client:
                 is_proven = await _show_audience(client, folder, rows, settings)
@@ -128,7 +128,7 @@ async def _kill_upload(
         output.print_line(f"Killed the upload (kill -9); requests answered by then: {requests:,}")
     except TimeoutError:
         raise ConfigurationError(
-            f"the upload is not halfway after {KILL_TIMEOUT_SECONDS:g} s: try fewer rows"
+            f"the upload was not halfway through after {KILL_TIMEOUT_SECONDS:g} s: try fewer rows"
         ) from None
     finally:
         if process.returncode is None:
@@ -144,7 +144,7 @@ async def _script(client: Client, method: str, path: str, faults: tuple[tuple[st
 
 
 async def _show_catalog(client: Client, folder: Path, rows: int) -> bool:
-    """Loads a dirty feed and prints the result. Returns whether the emulator has the right products."""
+    """Loads a dirty feed and prints the result. Returns whether the emulator contains the expected products."""
     path = folder / "feed.csv"
     output.print_line(f"Writing a product feed of {rows:,} rows …")
     expected = write_product_feed(path, rows)

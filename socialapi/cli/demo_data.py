@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 
 def mixed(shares: Mapping[T, int], count: int, rng: random.Random) -> Iterator[T]:
-    """Yields `count` kinds in random order. Each run as long as the sum of the shares has exactly these shares."""
+    """Yields `count` kinds in random order. Every block whose length is the sum of the shares has exactly these shares.
+    """
     kinds = [kind for kind, share in shares.items() for _ in range(share)]
     for number in range(count):
         position = number % len(kinds)
@@ -40,9 +41,8 @@ Member = tuple[Literal["email", "phone_number"], str]
 class ExpectedOutcome:
     """The expected result of uploading the export: the outcome of its rows, and the final audience.
 
-    A row with a usable identifier is accepted, and each unusable one next to it is a warning. A row
-    without a usable identifier is rejected. A row that repeats a person of the preceding rows is a
-    duplicate.
+    A row with a usable identifier is accepted, and each unusable identifier in it is a warning. A row without a usable
+    identifier is rejected. A row that repeats a person of the preceding rows is a duplicate.
     """
 
     read: int
@@ -81,7 +81,7 @@ COUNTRIES: Final = (
     ("TR", "90", ("530", "531", "532", "533", "534", "535", "541", "542", "543", "544"), 7),
     ("JP", "81", ("901", "902", "903", "904", "905", "906", "907", "908", "909"), 7),
 )
-"""Regions with their calling code and mobile numbers: prefixes of their own, and the number of further digits."""
+"""Regions with their calling code and their mobile numbers: the prefixes, and the number of digits that follow."""
 _SCATTER: Final = 15_485_863  # a prime, so that it is coprime to the size of every range
 _NBSP: Final = "\N{NO-BREAK SPACE}"
 _EMAIL_NOTATIONS: Final[Sequence[Callable[[str], str]]] = (
@@ -124,7 +124,7 @@ _CRM_KINDS: Final[Mapping[tuple[str, str], int]] = {
     ("empty", ""): 1,
     ("empty", "blanks"): 1,
 }
-"""The kinds of e-mail address and phone number in a row, and the number of such rows in 200."""
+"""The kinds of e-mail address and phone number in a row, and how many of 200 rows have them."""
 
 
 @attrs.define
@@ -231,7 +231,7 @@ FEED_COLUMNS: Final = (
     *("inventory", "sale_price", "product_type", "item_group_id", "color", "size", "additional_image_link"),
     *("custom_label_0", "shelf"),
 )
-"""The last name is not a field of products."""
+"""The last column is not a product field."""
 _SHOP: Final = "https://shop.example"
 
 Fields = dict[str, Any]
@@ -263,7 +263,7 @@ class ExpectedCatalog:
 def write_product_feed(path: str | os.PathLike[str], rows: int, *, seed: int = 25) -> ExpectedCatalog:
     """Writes a feed of `rows` rows, 3 % with an earlier id and 2 % invalid. Returns the expected outcome."""
     feed = _Feed(seed)
-    # Undecodable bytes are written as lone surrogates, each of which stands for one byte.
+    # Undecodable bytes are written as lone surrogates, one for each byte.
     with Path(path).open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
         writer = csv.writer(file, lineterminator="\r\n")
         writer.writerow(FEED_COLUMNS)
@@ -310,7 +310,7 @@ _FAULTS: Final[Sequence[Fields | None]] = (
     *({"sale_price": "999999.00 EUR"}, {"sale_price": "0.01 USD"}),
     {"additional_image_link": ",".join(f"{_SHOP}/{view}.jpg" for view in range(11))},
 )
-"""The defects of invalid rows, used in turn."""
+"""The defects of invalid rows, used in rotation."""
 
 
 class _Feed:
@@ -354,7 +354,7 @@ class _Feed:
         return options[int(self._draw() * len(options))]
 
     def _product(self) -> Fields:
-        """Returns the next product. The variants of an item group follow one another."""
+        """Returns the next product. The variants of an item group are consecutive."""
         if not self._variants:
             title, category, sizes = self._choose(_THINGS)
             variants, group = sizes.split() if self._draw() < 0.3 else ["one"], self._made

@@ -35,7 +35,7 @@ TIMEOUT_SECONDS: Final = 10.0
 
 @attrs.define
 class Check:
-    """A check of the set-up: its name, its finding, and its exit status."""
+    """A check of the set-up: its name, its result, and its exit status."""
 
     name: str
     found: str
@@ -62,7 +62,7 @@ async def doctor(*, json: Json = False) -> int:
         return _print([*checks, Check("configuration", str(problem), output.USAGE)], {}, as_json=json)
     checks += [Check(name, getattr(config, name) or f"not set (SOCIALAPI_{name.upper()})") for name in HOSTS]
     if not config.base_url and not config.ads_url:
-        checks.append(Check("hosts", "none is set: SOCIALAPI_BASE_URL, SOCIALAPI_ADS_URL", output.USAGE))
+        checks.append(Check("hosts", "none is set: set SOCIALAPI_BASE_URL or SOCIALAPI_ADS_URL", output.USAGE))
     if not credentials:
         checks.append(Check("credentials", "there are none: set SOCIALAPI_* variables, or sign in", output.USAGE))
     answers = await _ask_all(config, store, credentials)
@@ -101,7 +101,7 @@ async def _ask_all(config: Config, store: CredentialStore, credentials: Sequence
             name = _blamed(problem) or NAMES[type(credential).__name__]
             answers.checks.append(Check(name, output.sentence(problem), output.status_of(problem)))
             if _blamed(problem):
-                break  # nothing is sent without it
+                break  # without it, nothing is sent
     if answers.skew_seconds is not None:
         is_right = abs(answers.skew_seconds) < SKEW_SECONDS
         found = "right" if is_right else clock_error(answers.skew_seconds)
@@ -110,7 +110,7 @@ async def _ask_all(config: Config, store: CredentialStore, credentials: Sequence
 
 
 def _blamed(problem: SocialApiError) -> str | None:
-    """Returns the part of the set-up that a failed call points to, or None if it points to the credential."""
+    """Returns the part of the set-up that caused a call to fail, or None if the credential caused it."""
     if not os.environ.get("SOCIALAPI_REDIS_URL"):
         return None
     from socialapi.integrations.redis_server import RedisLost
@@ -167,7 +167,7 @@ async def _ask_platform(client: Client, credential: Credentials) -> Mapping[str,
 
 
 def _files(store: CredentialStore) -> list[Check]:
-    """Returns the files that hold state, and whether other users may read them."""
+    """Returns the files that contain state, and whether other users can read them."""
     checks = []
     for name, path in (("logins", store.path), ("renewed tokens", store.token_cache_path)):
         if not path.exists():
@@ -183,7 +183,7 @@ def _limit(status: LimitStatus) -> str:
     known = status.limit is not None
     left = f"{'?' if status.remaining is None else f'{status.remaining:,}'} of {status.limit:,} left" if known else ""
     resets = f"resets in {math.ceil(status.resets_in_seconds)} s" if status.resets_in_seconds else ""
-    return ", ".join(filter(None, (left, resets))) or "unknown until the service reports it"
+    return ", ".join(filter(None, (left, resets))) or "unknown until the service reports the limit"
 
 
 def _print(checks: Sequence[Check], limits: Mapping[str, LimitStatus], *, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""`socialapi emulator`, in the foreground or background, and a private emulator in a child process for the demo."""
+"""`socialapi emulator`, in the foreground or background, and the demo's private emulator in a child process."""
 
 import asyncio
 import contextlib
@@ -43,7 +43,7 @@ POLL_SECONDS: Final = 0.02
 ANSWER_TIMEOUT_SECONDS: Final = 10.0
 MAX_ANSWER_BYTES: Final = 1_048_576
 PROBED_FOR_SECONDS: Final = 1.0
-"""The timeout for a command that only probes the lock."""
+"""How long to wait for the lock, because another command may hold it briefly while probing it."""
 
 
 def this_program(*arguments: str) -> list[str]:
@@ -53,7 +53,7 @@ def this_program(*arguments: str) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
-    """Starts `socialapi emulator` on a free port and yields its ready line. Ends it with the block.
+    """Starts `socialapi emulator` on a free port and yields its ready line. Stops it when the block ends.
 
     The child also ends when its standard input closes, so it never outlives this process.
     """
@@ -93,7 +93,7 @@ def _check_targets(kind: Any, texts: Sequence[str]) -> None:
 def _one_way(arguments: ArgumentCollection) -> None:
     given = [argument.name for argument in arguments if argument.has_tokens]
     if len(given) > 1:
-        raise InvalidInput(f"{' and '.join(given)} exclude each other")
+        raise InvalidInput(f"{' and '.join(given)} cannot be combined")
 
 
 WAYS: Final = ("Parameters", Group("Ways to run", validator=_one_way, show=False))
@@ -102,7 +102,7 @@ WAYS: Final = ("Parameters", Group("Ways to run", validator=_one_way, show=False
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class EmulatorFlags:
-    """The options of an emulator, wherever it runs."""
+    """The options of an emulator in the foreground or background."""
 
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1"
     port: Annotated[
@@ -113,8 +113,8 @@ class EmulatorFlags:
     lenient_fields: Annotated[
         bool,
         Parameter(
-            help="Ignore undocumented fields, expansions and parameters, which programs written for the public API "
-            "send, instead of rejecting them.",
+            help="Ignore undocumented fields, expansions and parameters instead of rejecting them. Programs written "
+            "for the public API send some.",
             negative=(),
         ),
     ] = False
@@ -131,12 +131,12 @@ class EmulatorFlags:
         ),
     ] = ()
     allow_remote_targets: Annotated[
-        bool, Parameter(help="Also deliver to webhooks that are not on this machine.", negative=())
+        bool, Parameter(help="Also deliver events to webhooks that are not on this machine.", negative=())
     ] = False
     allow_host: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Another host name for the control plane, in addition to localhost and IP addresses; can be repeated.",
+            help="Additional host name for the control plane, besides localhost and IP addresses; can be repeated.",
             negative=(),
         ),
     ] = ()
@@ -189,15 +189,14 @@ def target(
     port: Annotated[
         int | None,
         whole_number(
-            help="Port of the emulator; by default that of SOCIALAPI_BASE_URL, or 8080.", least=1, most=65_535
+            help="Port of the emulator; by default the port in SOCIALAPI_BASE_URL, or 8080.", least=1, most=65_535
         ),
     ] = None,
 ) -> int:
     """Add a webhook target to a running emulator.
 
-    For example `socialapi emulator target https://hooks.example.com/in http://127.0.0.1:9000/in`.
-    Replaces an earlier target of the same URL. Exit status: 0 added, 2 rejected by the emulator, 3 no
-    emulator answers.
+    For example: `socialapi emulator target https://hooks.example.com/in http://127.0.0.1:9000/in`. Replaces an earlier
+    target for the same URL. Exit status: 0 added, 2 rejected by the emulator, 3 no emulator responds.
     """
     host, to_port = _place(os.environ.get("SOCIALAPI_BASE_URL", "")) if port is None else (LOCAL_HOST, port)
     status, answer = None, b""
@@ -225,7 +224,7 @@ def _place(base_url: str) -> tuple[str, int]:
 
 
 def _reason_of(answer: bytes) -> str:
-    """Returns the emulator's reason for a rejection, or an empty string if another server answered."""
+    """Returns the emulator's reason for a rejection, or an empty string if a different server responded."""
     try:
         return "; ".join(str(error["message"]) for error in orjson.loads(answer)["errors"])
     except (ValueError, KeyError, TypeError):
@@ -265,7 +264,9 @@ def _port_of(base_url: str) -> int:
 
 
 def _target(text: str) -> tuple[str, str]:
-    """Returns a webhook's URL and its local address. Both may contain equals signs. Raises InvalidInput if invalid."""
+    """Returns a webhook's URL and its local address. Both may contain equals signs. Raises InvalidInput if either is
+    invalid.
+    """
     match = re.fullmatch(r"((?i:https)://.+?)=(https?://\S+)", text)
     if match is None:
         raise InvalidInput(
@@ -278,11 +279,11 @@ def _target(text: str) -> tuple[str, str]:
 
 
 _OWN_BEGINNING: Final = b"export SOCIALAPI_BASE_URL=http://"
-"""The beginning of the files that the emulator writes. Only a local service works without TLS."""
+"""The first lines of the files that the emulator writes. Only a local service works without TLS."""
 
 
 def _check_env_file(path: Path | None) -> None:
-    """Raises InvalidInput if the file has content that no emulator has written."""
+    """Raises InvalidInput if the file exists and was not written by an emulator."""
     if path is None or not path.is_file() or is_written_through(path):
         return
     with contextlib.suppress(OSError), path.open("rb") as file:
@@ -307,8 +308,8 @@ _LOG_NAME: Final = re.compile(r"emulator-[A-Za-z0-9_]+\.log").fullmatch
 class _Background:
     """The emulator in the background on a port.
 
-    Its process holds the lock of a note about itself. So a stale note is never mistaken for a running
-    emulator, nor another process for the emulator.
+    Its process holds a lock on a note that describes it. So a stale note is never mistaken for a running emulator, nor
+    is another process.
     """
 
     port: int
@@ -320,7 +321,7 @@ class _Background:
 
     @contextlib.contextmanager
     def noted(self, base_url: str, log: Path) -> Iterator[None]:
-        """Writes a note about this process, and holds its lock, while the block runs.
+        """Keeps a note about this process, and a lock on it, while the block runs.
 
         Raises ConfigurationError if another process holds the lock.
         """
@@ -340,11 +341,11 @@ class _Background:
         log.unlink(missing_ok=True)
 
     def holder(self) -> Holder | None:
-        """Returns the process in the note; None if it has ended."""
+        """Returns the process that the note describes; None if the process has ended."""
         lock = FileLock(self.path)
         try:
             return lock.take()
-        except FileNotFoundError:  # there was never a note
+        except FileNotFoundError:  # no note was ever written
             return None
         finally:
             lock.release()
@@ -378,24 +379,24 @@ def _detach(flags: EmulatorFlags) -> int:
         with os.fdopen(descriptor, "wb") as errors:
             process = _started(flags, log, errors)
         line = _ready_line_within(process, READY_TIMEOUT_SECONDS)
-    except BaseException:  # interrupted, or no process could be started: nobody would find the log
+    except BaseException:  # interrupted, or no process could be started: the log would not be found
         Path(log).unlink()
         raise
-    if sys.stderr is not None:  # it is None if the parent closed it
+    if sys.stderr is not None:  # standard error is None if the parent closed it
         sys.stderr.write(Path(log).read_text("utf-8", "replace"))
     if not line:
         Path(log).unlink()
-        if (status := process.wait()) > 0:  # it has printed the reason
+        if (status := process.wait()) > 0:  # the emulator has printed the reason
             return status
         output.say(f"the emulator ended before it was ready, or was not ready within {READY_TIMEOUT_SECONDS:g} seconds")
         return output.USAGE
-    process.returncode = 0  # otherwise, Python warns that it is still running
+    process.returncode = 0  # otherwise, Python warns that the process is still running
     ready = orjson.loads(line)
     base_url = ready["base_url"]
-    if flags.env_file is not None:  # the file has the secrets, which must not be in a log
+    if flags.env_file is not None:  # the file contains the secrets, which must not be in a log
         ready = {name: value for name, value in ready.items() if name == "event" or name.endswith("_url")}
     print(orjson.dumps(ready).decode(), flush=True)  # prints nothing if standard output is closed
-    output.say(f"the emulator serves on {base_url}, with its log in {log}")
+    output.say(f"the emulator is running at {base_url}, with its log in {log}")
     if flags.env_file is not None:
         path = shlex.quote(os.path.join(".", flags.env_file))  # noqa: PTH118 - Path drops the dot that a shell needs
         output.say(f"its addresses and credentials are in {flags.env_file}; `. {path}` loads them")
@@ -419,7 +420,7 @@ def _started(flags: EmulatorFlags, log: str, errors: IO[bytes]) -> "subprocess.P
 
 
 def _ready_line_within(process: "subprocess.Popen[bytes]", seconds: float) -> bytes:
-    """Returns the ready line of an emulator, or no bytes if the process printed none and ended or was ended."""
+    """Returns the ready line of an emulator, or no bytes if the process printed none and ended or was killed."""
     assert process.stdout is not None
     ceiling = threading.Timer(seconds, process.kill)
     ceiling.start()

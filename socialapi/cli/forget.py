@@ -19,7 +19,7 @@ CONSEQUENCES: Final[dict[Kind, str]] = {
     "snapshot": "without the file, the next sync adds everyone again, and people who left since the last sync are not "
     "removed",
     "digest file": "without the file, the next load sends every product again, and products that vanished since the last "
-    "load stay",
+    "load are not deleted",
     "rejects file": "the rejected rows are listed nowhere else",
 }
 
@@ -39,15 +39,15 @@ def forget(
     yes: Annotated[
         bool,
         Parameter(
-            help="Delete it even if the job is unfinished, and cannot be resumed then, or if later jobs need the file.",
+            help="Delete the job even if it is unfinished and could be resumed, or the file even if later jobs need it.",
             negative=(),
         ),
     ] = False,
     keep_rejects: Annotated[bool, Parameter(help="Keep the rejects file of the job.", negative=())] = False,
 ) -> int:
-    """Deletes the files of a job, or one of them, and returns the exit status."""
+    """Deletes all files of a job, or a single file, and returns the exit status."""
     if gone == (job is not None):
-        raise InvalidInput("give a JOB, or --gone")
+        raise InvalidInput("specify a JOB or --gone")
     if job is None:
         # If the folder is also missing, it may be on a disk that is not mounted.
         gone_jobs = [each for each in all_jobs() if each.state == GONE and each.path.parent.is_dir()]
@@ -69,8 +69,8 @@ def forget(
 
 
 def _forget(found: JobStatus, *, keep_rejects: bool) -> bool:
-    """Deletes the files of a job, and prints the ones that it keeps. Returns False if a rejects file was kept."""
-    # The job is removed from the list last, so that a failed deletion can be repeated.
+    """Deletes the files of a job, and prints the files that it keeps. Returns False if a rejects file was kept."""
+    # The job is removed from the list last, so that a failed deletion can be tried again.
     is_whole = keep_rejects or _forget_rejects(found)
     was_there = found.path.exists()
     # If the journal itself is gone, this erases the files next to it.

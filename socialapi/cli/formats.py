@@ -1,4 +1,4 @@
-"""The formats that lists are printed in: a table, JSON, JSON Lines, CSV and Parquet."""
+"""The output formats of lists: a table, JSON, JSON Lines, CSV and Parquet."""
 
 import contextlib
 import csv
@@ -39,15 +39,15 @@ ENDINGS: Final[Mapping[str, Format]] = {
     ".tsv": "table",
     ".txt": "table",
 }
-"""The format for each ending of a file name."""
+"""The format for each file name extension."""
 
 
 @attrs.frozen
 class Column(Generic[T]):
     """A column of a table. `value` returns the cell of an item; None is shown as a dash.
 
-    Text is cut if the terminal is narrow, but ids and times never are. On a terminal, times have
-    seconds only if `has_seconds` is true.
+    Text is truncated in a narrow terminal, but ids and times never are. On a terminal, times have seconds only if
+    `has_seconds` is true.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Column(Generic[T]):
 
 @attrs.frozen(kw_only=True)
 class ListKind(Generic[T]):
-    """The name of the items of a list, and their form in each format.
+    """The name of a list's items, and how they are printed in each format.
 
     `columns` are the columns of a table. `to_json` returns an item for JSON. The columns of CSV and
     Parquet are the fields of the class `record`, to which `to_record` converts an item. `fields`
@@ -120,7 +120,7 @@ class Destination:
         self.is_terminal: bool = (output.standard_output() if file is None else file).isatty()
 
     def use_utf8(self) -> None:
-        """Makes standard output write UTF-8 and unchanged line ends in every locale."""
+        """Makes standard output write UTF-8 and unchanged line endings in every locale."""
         if self._file is None and isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="", errors="backslashreplace")
 
@@ -134,7 +134,7 @@ class Destination:
 
     @property
     def binary(self) -> IO[bytes]:
-        """The file for bytes."""
+        """The underlying binary file."""
         return sys.stdout.buffer if self._file is None else self._file
 
 
@@ -142,7 +142,7 @@ class TextWriter(Generic[T]):
     """Collects items as text, and writes `begin`, `between` and `end` around them, or `if_none` for an empty list."""
 
     is_readable_in_part: bool = True
-    """Whether output that was written before an error is usable."""
+    """Whether output is usable if an error interrupts it."""
 
     def __init__(
         self,
@@ -163,11 +163,11 @@ class TextWriter(Generic[T]):
         self._texts: list[str] = []
 
     def add(self, item: T) -> None:
-        """Takes an item."""
+        """Adds an item."""
         self._texts.append(self._text(item))
 
     def flush(self) -> None:
-        """Writes the collected items, after `begin` if they are the first."""
+        """Writes the collected items, preceded by `begin` if they are the first."""
         if self._texts:
             texts, self._texts = self._texts, []
             before, self._has_begun = self._between if self._has_begun else self._begin, True
@@ -186,11 +186,11 @@ class TextWriter(Generic[T]):
 
 _GAP: Final = "  "
 _MIN_WIDTH: Final = 8
-"""The smallest width to which text is cut. If this does not suffice, columns are omitted."""
+"""The smallest width to which text is truncated. If that is not enough, columns are omitted."""
 
 
 def print_row(kind: ListKind[T], item: T) -> None:
-    """Prints the cells of a single item: two blanks between them on a terminal, otherwise tabs."""
+    """Prints the cells of a single item, separated by two blanks on a terminal and by tabs otherwise."""
     is_shown = output.standard_output().isatty()
     cells = [column.cell(item, is_shown=is_shown) for column in kind.columns]
     output.print_line((_GAP if is_shown else "\t").join(cells))
@@ -212,7 +212,7 @@ class TerminalTable(Generic[T]):
         """The number of columns, once the header is printed."""
 
     def add(self, item: T) -> None:
-        """Takes an item."""
+        """Adds an item."""
         self._rows.append([column.cell(item, is_shown=True) for column in self._columns])
 
     def flush(self) -> None:
@@ -222,7 +222,7 @@ class TerminalTable(Generic[T]):
         for at, cells in enumerate(zip(*self._rows, strict=True)):
             self._natural[at] = max(self._natural[at], *map(cell_len, cells))
         may_be_cut = [not column.is_whole for column in self._columns]
-        # A later page has the columns of the header, even if its lines become longer than the terminal is wide.
+        # Later pages have the same columns as the header, even if their lines are wider than the terminal.
         widths = fitting_widths(self._natural, may_be_cut, self._console.width, shown=self._shown)
         if not self._shown:
             self._shown = len(widths)
@@ -251,7 +251,7 @@ def fitting_widths(natural: Sequence[int], may_be_cut: Sequence[bool], available
     """Returns the widths of the columns, from the left, that fit the available width, or of the first
     `shown` columns.
 
-    Shrinks the widest columns that may be cut first. The first column is always included.
+    Shrinks columns that may be truncated, the widest first. The first column is always included.
     """
     for count in (shown,) if shown else range(len(natural), 0, -1):
         room = available - len(_GAP) * (count - 1)
@@ -270,7 +270,7 @@ def fitting_widths(natural: Sequence[int], may_be_cut: Sequence[bool], available
 # JSON --------------------------------------------------------------------------------------------
 
 _ODD_CONTROLS: Final = re.compile("[\x7f-\x9f]")
-"""Matches the control characters that JSON need not escape, but that some terminals obey."""
+"""Matches the control characters that JSON does not have to escape, but that some terminals obey."""
 
 
 _NOT_SHOWN: Final = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
@@ -287,12 +287,12 @@ def shown_json(text: str, *, is_shown: bool | None = None) -> str:
 
 
 def _escaped(letter: str) -> str:
-    """Returns a character as a JSON escape. Keeps white space, which may be between values."""
+    """Returns a character as a JSON escape. Keeps whitespace, which may be between values."""
     return letter if letter in "\t\n\r" else json.dumps(letter)[1:-1]
 
 
 def json_line(shape: Any) -> str:
-    """Returns JSON-shaped data as a line, in which no control character moves the cursor of a terminal."""
+    """Returns JSON-ready data as one line, without control characters that move the cursor of a terminal."""
     return _ODD_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text(shape))
 
 
@@ -306,10 +306,9 @@ EXTRA: Final = "extra"
 class Csv(Generic[T]):
     """The lines of items in CSV (RFC 4180).
 
-    Columns are the fields of the class. Members of nested objects have names with dots. Lists, and
-    objects of unknown shape, are JSON. The column `extra` has the members that the class does not
-    know, as JSON. Cells that a spreadsheet would run as formulas are counted or, with
-    `escape_formulas`, begin with an apostrophe.
+    Columns are the fields of the class. The names of nested fields contain dots. Lists, and objects with unknown
+    fields, are JSON. The column `extra` contains the fields that the class does not declare, as JSON. Cells that a
+    spreadsheet would run as formulas are counted or, with `escape_formulas`, begin with an apostrophe.
     """
 
     def __init__(self, kind: ListKind[T], *, is_shown: bool, escape_formulas: bool = False) -> None:
@@ -350,7 +349,7 @@ class Csv(Generic[T]):
 
 
 def csv_paths(record: type[Any], within: tuple[type[Any], ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yields the CSV columns of a class, each as the path of names to a value that is not an object."""
+    """Yields the CSV columns of a class. A column is the path of names to a value that is not an object."""
     attrs.resolve_types(record, include_extras=True)
     for field in attrs.fields(record):
         if not field.init or field.name == EXTRA:
@@ -379,7 +378,7 @@ def _taken(shape: dict[str, Any], path: Sequence[str]) -> Any:
 
 
 def _without_empty(shape: dict[str, Any]) -> dict[str, Any]:
-    """Returns the data without objects that are empty because their members were removed."""
+    """Returns the data without objects that are empty because their fields were removed."""
     found = {name: _without_empty(each) if isinstance(each, dict) else each for name, each in shape.items()}
     return {name: each for name, each in found.items() if each not in (None, {})}
 
@@ -396,13 +395,14 @@ _ROWS_OF_A_GROUP: Final = 20_000
 
 
 class Parquet(Generic[T]):
-    """A Parquet file with the schema of the class. Standard output gets nothing before it is complete."""
+    """A Parquet file with the schema of the class. Nothing is written to standard output before the file is complete.
+    """
 
     is_readable_in_part = False
 
     def __init__(self, kind: ListKind[T], destination: Destination) -> None:
         if destination.is_terminal:
-            raise InvalidInput("Parquet needs a file: name one with --output-file")
+            raise InvalidInput("Parquet needs a file: specify one with --output-file")
         from socialapi.integrations.arrow import arrow_table, parquet_writer
 
         self._kind = kind
@@ -415,7 +415,7 @@ class Parquet(Generic[T]):
         self._records: list[Any] = []
 
     def add(self, item: T) -> None:
-        """Takes an item."""
+        """Adds an item."""
         self._records.append(self._kind.to_record(item))
         if len(self._records) == _ROWS_OF_A_GROUP:
             self._write_group()
@@ -428,10 +428,10 @@ class Parquet(Generic[T]):
         self._records = []
 
     def close(self, *, is_complete: bool) -> None:
-        """Writes the last items and the end of the file. An incomplete file is not kept."""
+        """Writes the last items and the footer of the file. An incomplete file is deleted."""
         if self._records and is_complete:
             self._write_group()
-        self._parquet.close()  # even after an error: otherwise it would write to its file later
+        self._parquet.close()  # even after an error: otherwise, the writer would write to its file later
         if self._spool is not None:
             with self._spool:
                 self._spool.seek(0)
@@ -474,7 +474,7 @@ def _writer(kind: ListKind[T], format_: Format, destination: Destination, *, esc
             return TerminalTable(kind, destination)
         columns = (
             kind.shown_columns()
-        )  # no cell is empty or has a tab, so that `cut` finds the same columns in every line
+        )  # no cell is empty or contains a tab, so that `cut` finds the same columns in every line
         header = "\t".join(column.name.upper() for column in columns) + "\n"
         return TextWriter(
             destination,

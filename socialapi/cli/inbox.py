@@ -1,4 +1,4 @@
-"""`socialapi webhooks inbox`: the events that were set aside because no process could finish them."""
+"""`socialapi webhooks inbox`: the events that were put aside because no process could finish them."""
 
 import contextlib
 import datetime
@@ -27,7 +27,7 @@ EveryOne = Annotated[bool, Parameter(name="--all", help="All events that were pu
 
 @attrs.frozen(kw_only=True)
 class PutAside:
-    """An entry in the list of events that were set aside."""
+    """An entry in the list of events that were put aside."""
 
     number: int
     event_id: str | None
@@ -67,7 +67,7 @@ async def list_(inbox: InboxArgument, /, *, flags: ListFlags = ALL) -> int:
     """Print the events that were put aside after too many unfinished attempts: number, id, type,
     attempts and time.
 
-    For example `socialapi webhooks inbox list events.sqlite`. Exit status: 0 done, 2 wrong usage or
+    For example: `socialapi webhooks inbox list events.sqlite`. Exit status: 0 done, 2 wrong usage or
     no inbox.
     """
     async with _opened(inbox) as file:
@@ -78,10 +78,10 @@ async def list_(inbox: InboxArgument, /, *, flags: ListFlags = ALL) -> int:
 
 @app.command
 async def retry(inbox: InboxArgument, /, *numbers: Numbers, every: EveryOne = False, json: AsJson = False) -> int:
-    """Have events delivered again, with a new count of attempts. A running receiver gets them within
-    seconds; otherwise, the next receiver does.
+    """Deliver events again, with a new count of attempts. A running receiver gets them within seconds; otherwise, the
+    next receiver does.
 
-    For example `socialapi webhooks inbox retry events.sqlite --all`. Exit status: 0 done, 1 some
+    For example: `socialapi webhooks inbox retry events.sqlite --all`. Exit status: 0 done, 1 some
     were not put aside, 2 wrong usage or no inbox.
     """
     return await _change(inbox, numbers, attempts.retry, "handed out again", every=every, as_json=json)
@@ -91,7 +91,7 @@ async def retry(inbox: InboxArgument, /, *numbers: Numbers, every: EveryOne = Fa
 async def drop(inbox: InboxArgument, /, *numbers: Numbers, every: EveryOne = False, json: AsJson = False) -> int:
     """Delete events that were put aside, with their bodies.
 
-    For example `socialapi webhooks inbox drop events.sqlite 3 4`. Exit status: 0 done, 1 some were
+    For example: `socialapi webhooks inbox drop events.sqlite 3 4`. Exit status: 0 done, 1 some were
     not put aside, 2 wrong usage or no inbox.
     """
     return await _change(inbox, numbers, attempts.drop, "dropped", every=every, as_json=json)
@@ -101,7 +101,7 @@ async def _change(
     inbox: Path, numbers: Sequence[int], change: Callable[..., int], done: str, *, every: bool, as_json: bool
 ) -> int:
     if every == bool(numbers):
-        raise InvalidInput("name the numbers of events, or --all")
+        raise InvalidInput("specify the numbers of events, or --all")
     async with _opened(inbox) as file:
         count = await file.run(functools.partial(change, None if every else numbers))
         await file.erase()

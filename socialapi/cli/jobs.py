@@ -31,7 +31,7 @@ from socialapi.internal.private_files import make_private_folder
 FORGET_HELP: Final = """Delete the files of a job: its journal and its rejects file, with the helper files
 next to them, and its line in the list.
 
-For example `socialapi jobs forget nightly.journal`, or `socialapi jobs forget --gone`. The effects of the job remain. An unfinished job is deleted only with --yes, or after you confirm at
+For example: `socialapi jobs forget nightly.journal`, or `socialapi jobs forget --gone`. The effects of the job remain. An unfinished job is deleted only with --yes, or after you confirm at
 a terminal; a running job is not deleted. A digest file is kept, because later loads need it: give its
 path to delete it. Give the path of a snapshot to delete it with its folder of scratch files.
 
@@ -46,7 +46,7 @@ DATED: Final = frozenset({"journal", "rejects", "outcomes"})
 
 
 KILLED_WITHIN_SECONDS: Final = 60.0
-"""The longest time after its last journal entry in which a killed run may still have written rejected rows."""
+"""How long after its last journal entry a killed run may still have written rejected rows."""
 _COMMAND: Final = "command"
 _REJECTS: Final = "rejects as the run left them"
 _NAMES_A_COLUMN: Final = re.compile("--(?:column=[^=]*|key)=(.*)", re.DOTALL)
@@ -62,7 +62,7 @@ def stamp_of(path: Path) -> str:
 
 
 def file_of(command: Sequence[str], option: str) -> Path | None:
-    """Returns the path that an option of a command gives, such as `rejects`; None without it."""
+    """Returns the path in an option of a command, such as `rejects`; None without the option."""
     start = f"--{option}="
     named = [each.removeprefix(start) for each in command if each.startswith(start)]
     return Path(named[-1].replace("%%", "%") if option in DATED else named[-1]) if named else None
@@ -75,7 +75,7 @@ def state_folder(environ: Mapping[str, str]) -> Path:
 
 
 def _links() -> list[Path]:
-    """Returns the links to the journals of this user's jobs, each named by its id, the latest first."""
+    """Returns the links to the journals of this user's jobs, latest first. A link is named after the job's id."""
     folder = state_folder(os.environ) / "jobs"
     links = [each for each in folder.iterdir() if each.is_symlink()] if folder.is_dir() else []
     return sorted(links, key=lambda link: link.lstat().st_mtime_ns, reverse=True)
@@ -89,7 +89,7 @@ def unlink(journal: Path) -> None:
 
 
 class CommandJournal(SqliteJournal):
-    """A journal that remembers the command of its job, and that `jobs list` finds from any folder.
+    """A journal that stores the command of its job, and that `jobs list` finds from any folder.
 
     `arguments` are the arguments of `socialapi` with absolute paths, and without hosts and
     credentials. A command is not stored if a column name in it may be a person's address or number.
@@ -123,10 +123,10 @@ class CommandJournal(SqliteJournal):
         return opened
 
     async def aclose(self) -> None:
-        """Records the state of the rejects file, which is already closed, and closes the journal."""
+        """Records the state of the rejects file, which is closed by now, and closes the journal."""
         rejects = file_of(self._arguments, "rejects")
         if self._is_open and rejects is not None:
-            with contextlib.suppress(ConfigurationError):  # then its time distinguishes it from later files
+            with contextlib.suppress(ConfigurationError):  # so that its time distinguishes it from later files
                 await self.remember(_REJECTS, stamp_of(rejects))
         self._is_open = False
         await super().aclose()
@@ -176,9 +176,9 @@ class JobStatus:
     path: Path
     state: str
     view: JournalView = attrs.field(factory=lambda: JournalView(path=Path(), state=""))
-    """The content of its journal; empty while it runs."""
+    """The content of the job's journal; empty while the job runs."""
     listed_as: str = ""
-    """The id under which this user's job is listed."""
+    """The id under which the job is in this user's list."""
     problem: str = ""
 
     @property
@@ -208,7 +208,9 @@ class JobStatus:
         return shlex.join(["socialapi", *self.arguments]) if self.arguments else None
 
     def has_left(self, rejects: Path) -> bool:
-        """Returns whether a rejects file is unchanged since the last run. A killed run writes nothing after its journal."""
+        """Returns whether a rejects file is unchanged since the last run. A killed run has written nothing long after
+        its last journal entry.
+        """
         if stamp := self.view.texts.get(_REJECTS):
             return stamp_of(rejects) == stamp
         written_at = (each.stat().st_mtime for each in (self.path, Path(f"{self.path}-wal")) if each.is_file())
@@ -226,16 +228,15 @@ class JobStatus:
 def list_(
     *paths: Annotated[
         Path,
-        Parameter(help="Journals, or folders of them; by default this folder, and every job that this user started."),
+        Parameter(help="Journals, or folders with journals; by default this folder and all jobs that you started."),
     ],
     flags: ListFlags = ALL,
 ) -> int:
     """Print jobs that have a journal: id, kind, target, state, confirmed rows, last run, journal.
 
-    For example `socialapi jobs list --output json`, or `socialapi jobs list nightly.journal` for
-    one journal. A job is running, finished (every row has its outcome), stopped (the service or the input ended
-    it) or interrupted (also by a kill); `socialapi jobs resume` continues it. A running job
-    shows only its state.
+    For example: `socialapi jobs list --output json`, or `socialapi jobs list nightly.journal` for one journal. A job is
+    running, finished (every row has its outcome), stopped (by the service or the input) or interrupted (for example by
+    Ctrl-C or a kill); `socialapi jobs resume` continues it. A running job shows only its state.
 
     Exit status: 0 done, 2 not a journal.
     """
@@ -247,7 +248,7 @@ def list_(
             raise ConfigurationError(job.problem)
     if not paths:
         here: list[Path] = []
-        with contextlib.suppress(OSError):  # a folder that cannot be read has nothing to list
+        with contextlib.suppress(OSError):  # an unreadable folder lists no journals
             here = [path for path in _journals_in(Path.cwd()) if path not in links]
         found = [*all_jobs(), *map(job_at, here)]
     print_items(found, _JOBS, flags, if_none="there are no jobs; only jobs started with --journal are listed")
@@ -265,7 +266,7 @@ def _journals_in(folder: Path) -> list[Path]:
 
 @attrs.frozen(kw_only=True)
 class JobRecord:
-    """A job as a row of CSV or Parquet. Unknown values are None."""
+    """A job as a CSV or Parquet row. Unknown values are None."""
 
     id: str
     kind: str
@@ -299,7 +300,7 @@ def _record_of(job: JobStatus) -> JobRecord:
 
 
 def _time(text: str) -> datetime | None:
-    """Returns the time in a string, or None if there is none, because the file may have been changed."""
+    """Returns the time in a string, or None if it contains no time, because the file may have been changed."""
     with contextlib.suppress(ValueError):
         return datetime.fromisoformat(text)
     return None
@@ -330,7 +331,7 @@ _JOBS: Final = ListKind[JobStatus](
 def show(job: JobArgument, /, *, json: AsJson = False) -> int:
     """Print the content of a job's journal: its kind and target, its progress, and its command.
 
-    For example `socialapi jobs show nightly.journal`. Exit status: 0 done, 2 there is no such job.
+    For example: `socialapi jobs show nightly.journal`. Exit status: 0 done, 2 there is no such job.
     """
     found = found_job(job)
     if json:
@@ -365,7 +366,7 @@ def find(job: str) -> tuple[Path, str] | None:
     """Returns the journal, and the id in the list, of the job with this id, journal path or journal name."""
     links, path = _links(), Path(job).absolute()
     named = [link for link in links if link.name == job] or [link for link in links if link.readlink() == path]
-    if not named and Path(job).name == job and not path.exists():  # it may be the name of a journal in another folder
+    if not named and Path(job).name == job and not path.exists():  # the name may belong to a journal in another folder
         alike = [link for link in links if link.readlink().name == job]
         named = alike if len(alike) == 1 else []
     if named:
@@ -381,7 +382,7 @@ def found_job(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
     """
     where = find(job)
     if where is None:
-        dated = ": its name has the date of a run in place of the % codes" if re.search(f"%[{DATE_CODES}]", job) else ""
+        dated = ": the date of a run replaces the % codes in the name" if re.search(f"%[{DATE_CODES}]", job) else ""
         raise InvalidInput(f"there is neither a job {job} (see `socialapi jobs list`) nor a file of that name{dated}")
     found = job_at(*where)
     if found.state == UNREADABLE and not found.listed_as and not (may_be_unreadable and is_journal(found.path)):
@@ -390,12 +391,12 @@ def found_job(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
 
 
 def all_jobs() -> list[JobStatus]:
-    """Returns the jobs that this user started, the latest first."""
+    """Returns the jobs that this user started, latest first."""
     return [job_at(link.readlink(), link.name) for link in _links()]
 
 
 def job_at(path: Path, listed_as: str = "") -> JobStatus:
-    """Returns the state of the job with this journal. Raises no error: `problem` has its message."""
+    """Returns the state of the job with this journal. Raises no error: `problem` contains the message instead."""
     if not path.exists():
         return JobStatus(path=path, state=GONE, listed_as=listed_as, problem=f"there is no journal {path}")
     try:
@@ -421,7 +422,7 @@ def _of_view(view: JournalView) -> list[tuple[str, str]]:
     lines = [
         ("started", _moment(view.started_at)),
         ("latest run", f"{_moment(view.last_run_at)}, of {view.runs:,}"),
-        ("confirmed", f"{view.rows:,} rows in {view.batches:,} batches; {view.unconfirmed:,} batches are not"),
+        ("confirmed", f"{view.rows:,} rows in {view.batches:,} batches; {view.unconfirmed:,} batches are unconfirmed"),
     ]
     if view.outcomes:
         lines.append(("rows noted", _counts(view.outcomes)))
@@ -443,13 +444,13 @@ def _moment(text: str) -> str:
 
 @app.command
 def resume(job: JobArgument, /) -> int:
-    """Resume a job: run its command again with the same journal. Confirmed rows are not sent again.
+    """Resume a job by running its command again with the same journal. Confirmed rows are not sent again.
 
-    For example `socialapi jobs resume nightly.journal`. Hosts and credentials are not stored with a
-    job: they come from the environment, or from `socialapi auth login`, as in the first run. A
-    finished job sends nothing, and prints its report again.
+    For example: `socialapi jobs resume nightly.journal`. Hosts and credentials are not stored with a job: they come
+    from the environment or from `socialapi auth login`, as in the first run. A finished job sends nothing, and prints
+    its report again.
 
-    Exit status: that of the command, or 2 when there is no such job or it is running.
+    Exit status: the status of the command, or 2 if there is no such job or it is running.
     """
     result = call(arguments_to_resume(job))
     return result if isinstance(result, int) else output.DONE

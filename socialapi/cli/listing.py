@@ -1,4 +1,4 @@
-"""Lists: their options, and functions that print the items of a collection as they arrive."""
+"""Options of lists, and functions that print the items of a collection as they arrive."""
 
 import asyncio
 import contextlib
@@ -25,8 +25,8 @@ from socialapi.wire.paging import Position
 
 T = TypeVar("T")
 
-AsJson = Annotated[bool, Parameter(help="Print JSON, one object on a line.", negative=())]
-Limit = Annotated[int | None, whole_number(help="Most items to print; by default all.", least=1)]
+AsJson = Annotated[bool, Parameter(help="Print JSON, one object per line.", negative=())]
+Limit = Annotated[int | None, whole_number(help="Maximum number of items to print; by default all.", least=1)]
 
 
 def is_position(kind: Any, text: str | None) -> None:
@@ -41,12 +41,12 @@ def is_position(kind: Any, text: str | None) -> None:
 
 _PAGE_TOKENS: Final = frozenset(family.page_token_parameter for family in FAMILIES.values())
 Start = Annotated[
-    str | None, Parameter(help="Continue here: the position that an earlier run ended with.", validator=is_position)
+    str | None, Parameter(help="Position from which to continue, as an earlier run printed it.", validator=is_position)
 ]
 
 
 def names_in(text: str | None) -> list[str]:
-    """Returns the names in a comma-separated option, each once."""
+    """Returns the names in a comma-separated option, without duplicates."""
     return list(dict.fromkeys(name for part in (text or "").split(",") if (name := part.strip())))
 
 
@@ -58,8 +58,8 @@ class ListFlags:
     output: Annotated[
         Format | None,
         Parameter(
-            help="table (in a pipe or file: separated by tabs, and nothing cut), json (one array), jsonl (one object per "
-            "line), csv or parquet. By default, the format for the ending of --output-file (.json, .jsonl, .ndjson, .csv, "
+            help="table (in a pipe or file: separated by tabs and not truncated), json (one array), jsonl (one object per "
+            "line), csv or parquet. By default, the format for the extension of --output-file (.json, .jsonl, .ndjson, .csv, "
             ".parquet; .tsv and .txt are tables), or else table."
         ),
     ] = None
@@ -74,13 +74,13 @@ class ListFlags:
     fields: Annotated[
         str | None,
         Parameter(
-            help="Columns of a table or CSV, such as id,name; an object stands for all of its members.", negative=()
+            help="Columns of a table or CSV, such as id,name; an object selects all of its fields.", negative=()
         ),
     ] = None
     escape_formulas: Annotated[
         bool,
         Parameter(
-            help="Put an apostrophe before cells of CSV that begin with =, +, -, @, a tab or a carriage return: a spreadsheet "
+            help="Put an apostrophe before CSV cells that begin with =, +, -, @, a tab or a carriage return: a spreadsheet "
             "runs them as formulas.",
             negative=(),
         ),
@@ -88,16 +88,16 @@ class ListFlags:
     json: Annotated[bool, Parameter(help="The same as --output jsonl.", negative=())] = False
 
     def format(self) -> Format:
-        """Returns the format. Raises InvalidInput for options that contradict each other."""
+        """Returns the format. Raises InvalidInput for conflicting options."""
         if self.json and self.output not in (None, "jsonl"):
             raise InvalidInput(
                 f"--json is the same as --output jsonl, and cannot be combined with --output {self.output}"
             )
         found: Format = "jsonl" if self.json else self.output or self._format_by_name()
         if self.escape_formulas and found != "csv":
-            raise InvalidInput("--escape-formulas is for --output csv")
+            raise InvalidInput("--escape-formulas works only with --output csv")
         if self.chosen() and found not in ("csv", "table"):
-            raise InvalidInput("--fields is for --output table and csv")
+            raise InvalidInput("--fields works only with --output table or csv")
         return found
 
     def chosen(self) -> list[str]:
@@ -105,18 +105,18 @@ class ListFlags:
         return names_in(self.fields)
 
     def _format_by_name(self) -> Format:
-        """Returns the format for the ending of the file name, which is a table if it has no ending."""
+        """Returns the format for the extension of the file name; a table if there is none."""
         ending = "" if self.output_file is None else self.output_file.suffix.lower()
         if not ending:
             return "table"
         if ending not in ENDINGS:
             raise InvalidInput(
-                f"--output-file: no format has the ending {ending} (known: {', '.join(ENDINGS)}): name the format with --output"
+                f"--output-file: unknown extension {ending} (known: {', '.join(ENDINGS)}): choose a format with --output"
             )
         return ENDINGS[ending]
 
     def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
-        """Returns a context with the writer of a list."""
+        """Returns a context manager that yields the writer of a list."""
         kind = attrs.evolve(kind, fields=self.chosen() or kind.fields)
         return writing(kind, self.format(), self.output_file, escape_formulas=self.escape_formulas)
 
@@ -124,17 +124,19 @@ class ListFlags:
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class PagedFlags(ListFlags):
-    """The options of a list that comes in pages."""
+    """The options of a list that is read in pages."""
 
     limit: Limit = None
     start: Start = None
 
     def page_size(self, *, least: int, most: int) -> int:
-        """Returns the page size, within these bounds, that takes the fewest requests."""
+        """Returns the page size within these bounds that needs the fewest requests."""
         return most if self.limit is None else min(max(self.limit, least), most)
 
     def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
-        """Returns a context with the writer of a list. Raises InvalidInput if it would replace its first part."""
+        """Returns a context manager that yields the writer of a list. Raises InvalidInput if it would replace the first
+        part of the list.
+        """
         path = self.output_file
         if self.start is not None and path is not None and path.exists() and not is_written_through(path):
             raise InvalidInput(f"--start writes the rest of the list, but {path} already exists: name another file")
@@ -168,7 +170,7 @@ async def print_joined(
     *,
     if_none: str = "",
 ) -> None:
-    """Prints the result of `join` for each item and its page, like `print_pages`."""
+    """Works like `print_pages`, but prints the result of `join` for each item and its page."""
     walk = _Walk(pager, kind.name)
     try:
         with flags.writing(kind) as writer:

@@ -23,20 +23,20 @@ FILE: Final = "FILE"
 
 def _inputs(kind: Any, names: Sequence[str]) -> None:
     if odd := [name for name in names if name.startswith("-") and name != STANDARD_INPUT]:
-        raise InvalidInput(f"there is no option {odd[0]}; write a file of this name as ./{odd[0]}")
+        raise InvalidInput(f"there is no option {odd[0]}; to use a file of this name, write ./{odd[0]}")
     if len(names) > 1 and STANDARD_INPUT in names:
         raise InvalidInput("standard input cannot be combined with other files")
 
 
 def _not_from_standard_input(arguments: ArgumentCollection) -> None:
-    """Raises InvalidInput for a journal of standard input, which cannot be read again."""
+    """Raises InvalidInput for a journal with standard input, which cannot be read again."""
     given = {argument.name: argument.tokens for argument in arguments if argument.has_tokens}
     if "--journal" in given and [token.value for token in given.get(FILE, ())] == [STANDARD_INPUT]:
         raise InvalidInput(NOT_READ_AGAIN)
 
 
 NOT_READ_AGAIN: Final = (
-    "standard input cannot be read again, so it takes no journal: give a file, or leave out --journal"
+    "--journal does not work with standard input, which cannot be read again: pass a file, or omit --journal"
 )
 JOURNALED: Final = Group("Journaled", validator=_not_from_standard_input, show=False)
 
@@ -46,7 +46,7 @@ AsReport = Annotated[
     bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
 ]
 
-# Shells complete files where a path is declared; addresses would lose a slash as paths.
+# Declared as a path, so that shells complete file names. A `Path` would remove a slash from addresses.
 if TYPE_CHECKING:
     FileName = str
 else:
@@ -57,7 +57,7 @@ def _files(help: str, pattern: str) -> Parameter:  # noqa: A002  # as Parameter 
     return Parameter(
         converter=lambda _, tokens: [token.value for token in tokens],
         name=FILE,
-        help=f"{help}, optionally packed with gzip or Zstandard, or Parquet. Several files, or a quoted pattern "
+        help=f"{help}, optionally compressed with gzip or Zstandard, or Parquet. Several files, or a quoted pattern "
         f"({pattern}), are read as one. https:// and s3:// addresses work too, and - is standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
         validator=_inputs,
@@ -80,7 +80,7 @@ Feeds = Annotated[
 FieldColumn = Annotated[
     list[str] | None,
     Parameter(
-        help="Column that holds a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.",
+        help="Column with a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.",
         negative=(),
         validator=lambda _, columns: mapping_of(columns, form=FIELD_FORM),
     ),
@@ -92,7 +92,7 @@ FieldValue = Annotated[
     Parameter(
         name="--set",
         help="Value of a field for products without one, as FIELD=VALUE (condition=new); repeatable. "
-        "currency=USD is the currency of prices without one.",
+        "currency=USD sets the currency of prices that have none.",
         negative=(),
         validator=lambda _, values: constants_of(values),
     ),
@@ -100,7 +100,7 @@ FieldValue = Annotated[
 Column = Annotated[
     list[str] | None,
     Parameter(
-        help="Column that holds an identifier, or the country of phone numbers, as KIND=NAME (email=Contact, region=Land); "
+        help="Column with an identifier, or with the country of phone numbers, as KIND=NAME (email=Contact, region=Land); "
         "repeatable. KIND= ignores a kind.",
         negative=(),
         validator=lambda _, columns: mapping_of(columns),
@@ -138,10 +138,10 @@ Region = Annotated[
 ]
 PhoneFormatOption = Annotated[
     Literal["auto", "international", "national"],
-    Parameter(help="How phone numbers without a plus sign are read: by what is valid, or always as one of these."),
+    Parameter(help="How to read phone numbers without a plus sign: auto decides by what is valid."),
 ]
 RequireHashed = Annotated[
-    bool, Parameter(help="Accept only SHA-256 digests and partner_user_id, and no raw value.", negative=())
+    bool, Parameter(help="Accept only SHA-256 digests and partner_user_id, no raw values.", negative=())
 ]
 EffectiveAt = Annotated[
     str | None,
@@ -158,7 +158,7 @@ def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
 
 
 def input_of(file: str) -> str | BinaryFile:
-    """Returns the file, or a new file object for standard input: reading `sys.stdin` cannot be interrupted."""
+    """Returns the file, or a new file object for standard input, because reading `sys.stdin` cannot be interrupted."""
     return open(0, "rb", buffering=0, closefd=False) if file == STANDARD_INPUT else file
 
 
@@ -216,17 +216,19 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
 
 
 DATE_CODES: Final = "YymdFjGVuHMS"
-"""The strftime codes that a file name may have: only codes for numbers, and none with a slash."""
+"""The strftime codes allowed in file names: codes whose values are numbers without a slash."""
 
 
 @functools.cache
 def started_at() -> datetime.datetime:
-    """Returns the local time of the first call in this process, so that all its files have the same date."""
+    """Returns the local time of the first call in this process, so that all files of the process have the same date."""
     return datetime.datetime.now().astimezone()
 
 
 def dated_path(kind: Any, tokens: Sequence[Token]) -> Path:
-    """Returns the path with the date for its codes; `%%` is a percent sign. Raises ValueError for other codes."""
+    """Returns the path with its codes replaced by the date, and `%%` by a percent sign. Raises ValueError for other
+    codes.
+    """
     return Path(re.sub("%(.?)", _part_of_date, tokens[0].value, flags=re.DOTALL))
 
 
@@ -245,12 +247,12 @@ def undated(path: Path) -> str:
 
 
 def lasting(option: str) -> Callable[[Any, Path | None], None]:
-    """Returns the validator for a file that every run must find again, so that its name cannot have a date."""
+    """Returns the validator for a file that every run must find again, so its name must not contain a date."""
 
     def check(kind: Any, path: Path | None) -> None:
         if path is not None and (code := re.search(f"%[{DATE_CODES}]", str(path))):
             raise InvalidInput(
-                f"{option} is the same file in every run, so its name cannot have a date: remove {code[0]}"
+                f"{option} is the same file in every run, so its name cannot contain a date: remove {code[0]}"
             )
 
     return check
@@ -260,8 +262,8 @@ JournalOption = Annotated[
     Path | None,
     Parameter(
         converter=dated_path,
-        help="Record the progress here. After a stop or kill, `socialapi jobs resume`, or the same command again, sends "
-        "only the rest. Use one journal per run: %Y-%m-%d in the name becomes the date.",
+        help="Record the progress here. If the job stops or is killed, `socialapi jobs resume` or the same command "
+        "sends only the rest. Use one journal per run: %Y-%m-%d in the name becomes the date.",
         group=("Parameters", JOURNALED),
     ),
 ]
@@ -281,7 +283,7 @@ AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.", neg
 MaxRejectShare = Annotated[
     float | None,
     Parameter(
-        help="Largest share of the rows that may be rejected (0 to 1); above it, nothing new is sent.",
+        help="Largest share of the rows that may be rejected (0 to 1); if more are rejected, no new requests are sent.",
         validator=validators.Number(gte=0, lte=1),
     ),
 ]
@@ -303,19 +305,19 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
 
 NoHeader = Annotated[
     bool,
-    Parameter(help="The file does not name its columns: --column gives their numbers (email=1, title=2).", negative=()),
+    Parameter(help="The file has no header: --column contains column numbers (email=1, title=2).", negative=()),
 ]
 HeaderLine = Annotated[
     int | None,
-    whole_number(help="The line of the file that names its columns, below a title or comments.", least=1),
+    whole_number(help="Number of the header line, if a title or comments come first.", least=1),
 ]
 
 
 LayoutOption = Annotated[
     Path | None,
     Parameter(
-        help="Read the file with this layout, which lint --write-layout has written. Nothing is guessed, and a file that "
-        "differs is rejected before anything is sent.",
+        help="Read the file with this layout, which lint --write-layout wrote. Nothing is guessed, and a file that "
+        "does not match is rejected before anything is sent.",
         validator=lasting("--layout"),
     ),
 ]
@@ -334,9 +336,9 @@ def time(option: str, text: str) -> datetime.datetime:
     with contextlib.suppress(ValueError):
         value = datetime.datetime.fromisoformat(text)
     if value is None:
-        raise InvalidInput(f"{option} is a date (2025-01-06) or a time (2025-01-06T09:00Z)")
+        raise InvalidInput(f"{option} must be a date (2025-01-06) or a time (2025-01-06T09:00Z)")
     if "T" not in text.upper() and value.tzinfo is None and value.time() == datetime.time():
         return value.replace(tzinfo=datetime.UTC)
     if value.tzinfo is None:
-        raise InvalidInput(f"{option} has no time zone: end it with Z for UTC, or with +02:00")
+        raise InvalidInput(f"{option} has no time zone: append Z for UTC, or an offset such as +02:00")
     return value

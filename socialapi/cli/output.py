@@ -30,12 +30,12 @@ USAGE: Final = 2
 SERVICE: Final = 3
 INTERRUPTED: Final = 130
 READER_LEFT: Final = 141
-"""The status that a shell shows for a program that SIGPIPE ended: 128 + 13."""
+"""The status that a shell reports for a program ended by SIGPIPE: 128 + 13."""
 
 _FOR_PROGRAMS: Final = re.compile(r"([Pp])ass \S+ or set\b")
-"""Matches advice in a message that does not apply to a shell."""
+"""Matches advice in messages that does not apply on the command line."""
 OPTIONS: Final[dict[str, str]] = {}
-"""The options and arguments of the running command, by the names of their parameters."""
+"""The options and arguments of the running command, by parameter name."""
 _ALIASES: Final[Mapping[str, str]] = {
     "columns": "column",
     "constants": "set_",
@@ -53,28 +53,32 @@ _ALIASES: Final[Mapping[str, str]] = {
     "Fields.expansions": "expansions",
     "add": "rules",
 }
-"""The options of commands whose names differ from the parameters of the library."""
+"""The command-line options whose names differ from the library's parameters."""
 _CALL: Final = re.compile(
     r"(?<![\w./'\"-])(?P<name>[a-z]+(?:_[a-z]+)*)="
     r'(?:\{"(?P<key>[^"]*)": (?:"?(?P<cell>[^"}[]*)"?|\[(?P<cells>[^]]*)\])\}|"?(?P<value>[\w…]+(?:\.\d+)?)"?)'
 )
-"""Matches an argument as programs pass it: `header_line=3`, or `columns={"email": "Contact"}`."""
+"""Matches an argument as written in Python: `header_line=3`, or `columns={"email": "Contact"}`."""
 _PARAMETER: Final = re.compile(
     rf"{_CALL.pattern}|(?<![\w./'\"-])(?<!, )[a-z]+(?:_[a-z]+)+(?![\w'\",])"
     r"|(?:^|(?<=^  - ))(?:Fields\.)?[a-z]+(?=[\[.:]| (?:must|needs|is|are|does|cannot|has|takes)\b)",
     re.MULTILINE,
 )
-"""Also matches a name with an underscore, except in a list, which names columns, and a name that begins a line."""
+"""Also matches a name at the beginning of a line, and a name with an underscore unless it is in a list, because lists
+contain column names.
+"""
 CHECK_CREDENTIALS: Final = (
     "; `socialapi auth status` shows which credentials are used: check their SOCIALAPI_* variables, or sign in again"
 )
 
 EXPECTED: Final = (SocialApiError, OSError)
-"""Errors that are not bugs. An OSError concerns an output, because inputs raise InvalidInput."""
+"""Errors that are not bugs. An OSError concerns an output, because unreadable inputs raise InvalidInput."""
 
 
 def status_of(problem: BaseException) -> int:
-    """Returns 2 for a user's error, 3 for one of the service or network, and 141 if the reader of an output left."""
+    """Returns 2 for a user's error, 3 for an error of the service or network, and 141 if the reader of an output has
+    closed it.
+    """
     if isinstance(problem, BrokenPipeError):
         return READER_LEFT
     if isinstance(problem, BulkError) and problem.__cause__ is not None:
@@ -93,7 +97,7 @@ def sentence(problem: BaseException) -> str:
     if isinstance(problem, ApiError | BulkError):
         refused = problem.__cause__ if isinstance(problem, BulkError) else problem
         hint = CHECK_CREDENTIALS if isinstance(refused, Unauthorized) else ""
-        # The report of a job has the counts.
+        # The report of the job contains the counts.
         says = in_options(problem.message) if isinstance(problem, BulkError) else problem
         return printable(f"{says}{hint}")  # the service's text could move the cursor or add a line
     says = _FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem))
@@ -101,7 +105,7 @@ def sentence(problem: BaseException) -> str:
 
 
 def in_options(text: str, *, calls_only: bool = False) -> str:
-    """Returns a message of the library with the options of the command in place of its parameters.
+    """Returns a message of the library with its parameters replaced by the options of the command.
 
     With `calls_only`, names outside of calls stay unchanged, because they may be column names.
     """
@@ -136,21 +140,20 @@ def listed(names: Sequence[str], *, most: int = 20) -> str:
 
 
 def say(sentence: str) -> None:
-    """Prints a message on standard error, under the name of the program, unless standard error is closed."""
+    """Prints a message to standard error, after the name of the program, unless standard error is closed."""
     if sys.stderr is not None:  # it is None if the parent closed it
         with contextlib.suppress(BrokenPipeError):
             print(folded(f"socialapi: {sentence}", sys.stderr), file=sys.stderr)
 
 
 LEAST_FOLDED: Final = 60
-"""The narrowest terminal for which text is wrapped. Narrower lines hold too few words."""
+"""The narrowest terminal for which text is wrapped. Narrower lines fit too few words."""
 _COMMAND: Final = re.compile("`[^`]*`|(?<=run )socialapi [^;]*$")
 
 
 def folded(text: str, stream: IO[str], *, indent: str = "  ") -> str:
-    """Returns text with lines that fit a terminal. Breaks lines between words, but never within a command,
-    which people copy. A line with a word that does not fit stays unchanged, as does all text if the
-    stream is not a terminal.
+    """Returns text wrapped to fit the terminal. Breaks lines between words, but never within a command, which people
+    copy. A line with a word that does not fit stays unchanged, as does all text if the stream is not a terminal.
     """
     if not stream.isatty():
         return text
@@ -169,12 +172,12 @@ def folded(text: str, stream: IO[str], *, indent: str = "  ") -> str:
 
 
 def print_text(text: str) -> None:
-    """Prints text on standard output like `print_line`, with lines that fit the terminal."""
+    """Prints text to standard output like `print_line`, with lines that fit the terminal."""
     print_line(folded(printable(text), standard_output()))
 
 
 def print_line(text: str) -> None:
-    """Prints a line on standard output immediately. Raises OSError if standard output is closed."""
+    """Prints a line to standard output immediately. Raises OSError if standard output is closed."""
     print(text, file=standard_output(), flush=True)
 
 
@@ -195,14 +198,14 @@ def standard_output() -> TextIO:
 
 
 def say_problem(problem: BaseException) -> None:
-    """Prints the message for an error. Like other programs, prints nothing if the reader of an output has left."""
+    """Prints the message for an error. Like other programs, prints nothing if the reader of an output has closed it."""
     if not isinstance(problem, BrokenPipeError):
         say(sentence(problem))
 
 
 def end(status: int) -> int:
-    """Flushes standard output and standard error. If Python did this at exit, it would report a failure
-    in its own words. Returns the exit status of the program.
+    """Flushes standard output and standard error. If Python did this at exit, it would report a failure with its own
+    message. Returns the exit status of the program.
     """
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -219,27 +222,26 @@ def end(status: int) -> int:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Yields a file, readable only by its owner, that replaces the one at the path when the block ends.
+    """Yields a file, readable only by its owner, that replaces the file at the path when the block ends.
 
-    If the block fails, the earlier file is kept. A path that `is_written_through` is never replaced,
-    and no link is followed. Raises OSError with the path if the file cannot be written.
+    If the block fails, the earlier file is kept. A path that `is_written_through` is never replaced. Links are not
+    followed. Raises OSError with the path if the file cannot be written.
     """
     try:
         with open_in_place(path) or replacement(path) as file:
             yield file
     except OSError as problem:
-        problem.filename = str(path)  # instead of the name of the temporary file, or none
+        problem.filename = str(path)  # instead of the temporary file's name, or no name
         raise
 
 
 @contextlib.asynccontextmanager
 async def while_read() -> AsyncIterator[None]:
-    """Ends the block with BrokenPipeError when the reader of standard output leaves.
+    """Ends the block with BrokenPipeError when the reader closes standard output.
 
-    Otherwise, a command that waits for the next event, perhaps for hours, would notice only when it
-    prints that event.
+    Otherwise, the command would notice only when it prints the next event, perhaps hours later.
     """
-    import asyncio  # takes a quarter of the time of `--version`
+    import asyncio  # importing it takes a quarter of the time of `--version`
 
     task, loop, has_left = asyncio.current_task(), asyncio.get_running_loop(), False
     pipe = _pipe_of(sys.stdout)
@@ -256,7 +258,7 @@ async def while_read() -> AsyncIterator[None]:
             has_left = True
             task.cancel()
 
-    with contextlib.suppress(NotImplementedError):  # the event loop of Windows watches only sockets
+    with contextlib.suppress(NotImplementedError):  # the Windows event loop watches only sockets
         loop.add_reader(pipe, look)
     try:
         yield
@@ -287,7 +289,9 @@ class _Saying(ToStandardError):
 
 @contextlib.contextmanager
 def saying_logs(level: int = logging.WARNING) -> Iterator[None]:
-    """Prints log records of this level or above while the block runs. A level above WARNING also hides progress."""
+    """Prints log records of this level or above while the block runs. A level above WARNING also hides the progress
+    display.
+    """
     handler, before = _Saying(), LOGGER.level
     add_handler(handler, level)
     try:
@@ -308,5 +312,5 @@ def iso_moment(value: datetime.datetime) -> str:
 
 
 def moment(value: datetime.datetime, *, seconds: bool = True) -> str:
-    """Returns a time in UTC, marked as such."""
+    """Returns a time in UTC, with a suffix for UTC."""
     return f"{value.astimezone(datetime.UTC):{'%Y-%m-%d %H:%M:%S' if seconds else '%Y-%m-%d %H:%M'}}Z"

@@ -74,26 +74,26 @@ async def by_user(
     /,
     *,
     max_results: Annotated[
-        int | None, whole_number(help="Posts per request, 5 to 100; by default as many as needed, at most 100.")
+        int | None, whole_number(help="Posts per request, 5 to 100; by default, as many as needed.")
     ] = None,
     expansions: Annotated[
         str | None,
         Parameter(
-            help="Related objects to request; author_id adds the author to each post. For others, only ids are printed: "
-            "a program can join them with `with_pages()`.",
+            help="Related objects to request; author_id adds the author to each post. Other objects are not "
+            "printed, only their ids: a program can join them with `with_pages()`.",
             negative=(),
         ),
     ] = None,
     filters: PostFilters = EVERY_POST,
     flags: PostFlags = ALL_POSTS,
 ) -> int:
-    """Print a user's posts, the newest first.
+    """Print a user's posts, newest first.
 
-    For example `socialapi posts by-user 2244994945 --limit 100 --fields created_at,public_metrics`,
-    or the whole timeline as a file, `socialapi posts by-user 2244994945 --output-file
-    posts.parquet`. If it stops early (--limit, Ctrl-C or an error), it prints the option --start with
-    the position to standard error. With this option, the next run skips and repeats nothing.
-    Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
+    For example: `socialapi posts by-user 2244994945 --limit 100 --fields created_at,public_metrics`, or for a file with
+    the complete timeline, `socialapi posts by-user 2244994945 --output-file posts.parquet`. If it stops early (--limit,
+    Ctrl-C or an error), it prints the --start option with the position to standard error. With this option, the next
+    run continues without gaps or duplicates. Exit status: 0 done, 2 wrong usage, 3 refused by the service or
+    unreachable, 130 interrupted.
     """
     expanded = names_in(expansions)
     chosen = names_in(flags.fields) + (["author_id"] if "author_id" in expanded else [])
@@ -140,7 +140,7 @@ def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[Any
 
 
 def with_author(post: Post, page: Page[Post]) -> AuthoredPost:
-    """Returns the post with its author, if the page has it."""
+    """Returns the post with its author, if the page includes the author."""
     values = {field.name: getattr(post, field.name) for field in attrs.fields(Post) if field.init}
     return AuthoredPost(**values, author=page.includes.author(post))
 

@@ -63,8 +63,8 @@ async def run_job(
 ) -> int:
     """Runs a job, prints its report, even if it stops early, and returns the exit status.
 
-    With a journal or a snapshot, prints how to continue after a stop, unless an error in the input
-    caused the stop.
+    If the job stops and has a journal or a snapshot, prints how to continue, unless an error in the input caused the
+    stop.
     """
     display = ProgressDisplay(title, is_quiet=output.is_quiet())
     try:
@@ -75,7 +75,7 @@ async def run_job(
     except BulkError as stopped:
         did_nothing = isinstance(stopped.report, SyncReport) or not stopped.report.requests
         is_guard = did_nothing and isinstance(stopped.__cause__, LimitExceeded)
-        if as_json or not is_guard:  # a sum of rows would hide why the job did nothing
+        if as_json or not is_guard:  # the row counts would hide why the job did nothing
             _show_so_far(stopped.report, as_json=as_json)
         if not isinstance(stopped.__cause__, InvalidInput):
             _say_how_to_resume(journal, snapshot, dry_run=dry_run)
@@ -91,7 +91,7 @@ async def run_job(
 
 
 def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
-    """Prints the report of a stopped job. A failure to print does not replace the job's error."""
+    """Prints the report of a stopped job. If printing fails, the job's error is still raised."""
     try:
         show(report, as_json=as_json)
     except OSError as problem:
@@ -100,13 +100,13 @@ def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
 
 def _say_how_to_resume(journal: "CommandJournal | None", snapshot: Path | None, *, dry_run: bool) -> None:
     if snapshot is not None and not dry_run:
-        output.say(f"what was accepted is saved in {snapshot}. To continue, run the same command again")
+        output.say(f"the accepted changes are saved in {snapshot}. To continue, run the same command again")
     if journal is not None and journal.how_to_resume is not None:
         output.say(f"progress is saved in {journal.path}. To resume, run {journal.how_to_resume}")
 
 
 def show(report: UploadReport, *, as_json: bool) -> None:
-    """Prints a report on standard output. Ignores a closed standard output, because the job is done."""
+    """Prints a report to standard output. Ignores a closed standard output, because the job is done."""
     if sys.stdout is None:
         return
     if as_json:
@@ -123,7 +123,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     if (report.pending or removals) and report.forecast is None:
         again = _AGAIN.get(type(report), "uploading")
         output.print_text(
-            f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe."
+            f"Pending and unread rows have no outcome yet; {again} the same file again is safe."
         )
     for group in report.reject_groups[:GROUPS_SHOWN]:
         _show_group(group, ": ", _what(group))
@@ -140,7 +140,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
 
 
 def _show_warnings(report: UploadReport) -> None:
-    """Prints each reason of the warnings once, with its rows."""
+    """Prints each warning reason once, with its rows."""
     is_load = isinstance(report, UpsertReport)
     for group in report.warning_groups[:GROUPS_SHOWN]:
         issue = group.first[0]
@@ -161,7 +161,7 @@ def _show_warnings(report: UploadReport) -> None:
 
 
 def _show_group(group: IssueGroup, how: str, what: str) -> None:
-    """Prints a reason with its row, or with the number of its rows and the first few."""
+    """Prints a reason with its row, or with the number of rows and the first few of them."""
     rows = [f"row {each.row}{_who(each)}" if each.row else f"product {each.product_id}" for each in group.first]
     if group.count == 1:
         output.print_text(f"{rows[0]}{how}{what}")
@@ -185,7 +185,7 @@ def _show_vanished(report: UpsertReport) -> None:
     for product_id in report.vanished_ids[:PRODUCTS_SHOWN]:
         output.print_text(f"no longer in the feed: {product_id}")
     if report.vanished > PRODUCTS_SHOWN:
-        output.print_text(f"… {report.vanished - PRODUCTS_SHOWN:,} more products are not; list 1,000 with --json")
+        output.print_text(f"… {report.vanished - PRODUCTS_SHOWN:,} more products are not in the feed; --json lists up to 1,000")
 
 
 def _who(issue: RowIssue) -> str:
@@ -203,7 +203,7 @@ def _reason(issue: RowIssue | IssueGroup) -> str:
 
 
 def _counted(report: UploadReport) -> Iterator[tuple[str, str]]:
-    """Yields the counts of a report, with their names."""
+    """Yields the names and counts of a report."""
     for name in _COUNTS:
         yield name, f"{getattr(report, name):,}"
         if name == "accepted":

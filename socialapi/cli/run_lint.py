@@ -66,10 +66,10 @@ def _basis(report: LintReport, is_feed: bool, sample: int | None) -> str:
     of = (
         f"of {report.rows:,} rows"
         if report.rows != sample
-        else f"of the first {report.rows:,} rows, the only ones read,"
+        else f"of the first {report.rows:,} rows, which are the only rows read,"
     )
     if is_feed:
-        return f"counted: {report.unusable_rows:,} {of} would be rejected, by the rules that are checked here"
+        return f"counted: {report.unusable_rows:,} {of} would be rejected by the rules that lint checks"
     return (
         f"a rule of thumb: {usable:,} {of} have a usable identifier; the service was not asked which of them it knows"
     )

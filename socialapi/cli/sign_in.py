@@ -1,4 +1,4 @@
-"""Sign-in in a browser or by PIN, with a listener for the callback (RFC 8252) that reads only heads of requests."""
+"""Sign-in in a browser or by PIN, with a listener for the callback (RFC 8252) that reads only request heads."""
 
 import asyncio
 import contextlib
@@ -22,9 +22,9 @@ from socialapi.resources.oauth import equal_in_constant_time
 PATH: Final = "/callback"
 MAX_HEAD_BYTES: Final = 16_384
 READ_TIMEOUT_SECONDS: Final = 10.0
-"""The longest time that a connection may stay silent. Browsers open connections that they never use."""
+"""How long a connection may stay silent. Browsers open connections that they never use."""
 MAX_CONNECTIONS: Final = 32
-"""The most open connections. A further connection closes the oldest one. A browser opens six per host."""
+"""The maximum number of open connections. A further connection closes the oldest one. A browser opens six per host."""
 
 Judge = Callable[[Mapping[str, str]], str | None]
 """Returns the result in the parameters of a callback; None if they belong to another sign-in.
@@ -38,13 +38,13 @@ _PAGE: Final = """<!doctype html>
 <h1>{title}</h1><p>{text}</p></html>
 """
 _NOT_FOUND: Final = ("404 Not Found", "Nothing here", "This address is not part of a sign-in.")
-_NOT_GET: Final = ("405 Method Not Allowed", "Nothing here", "Only GET is answered.")
-_FOREIGN: Final = ("400 Bad Request", "Not this sign-in", "This answer belongs to another sign-in. Start it again.")
+_NOT_GET: Final = ("405 Method Not Allowed", "Nothing here", "Only GET requests are answered.")
+_FOREIGN: Final = ("400 Bad Request", "Not this sign-in", "This response belongs to another sign-in. Start again.")
 _DENIED: Final = ("200 OK", "Access denied", "Nothing was stored. You may close this window.")
 _DONE: Final = (
     "200 OK",
     "Access allowed",
-    "You may close this window; the terminal says whether it is done.",
+    "You may close this window; the terminal shows whether the sign-in succeeded.",
 )
 
 
@@ -78,7 +78,7 @@ class Loopback:
             self._result.cancel()
         await asyncio.sleep(0)  # starts the tasks of connections that were just accepted
         for writer in self._conversations.values():
-            if not writer.is_closing():  # otherwise, a page is still being sent
+            if not writer.is_closing():  # otherwise, a response is still being sent
                 writer.transport.abort()
         if self._conversations:
             await asyncio.wait(self._conversations, timeout=READ_TIMEOUT_SECONDS)
@@ -90,7 +90,9 @@ class Loopback:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{PATH}"
 
     async def answer(self, judge: Judge, timeout_seconds: float) -> str:
-        """Returns the result of the first callback of this sign-in. Raises SocialApiError if denied or too late."""
+        """Returns the result of the first callback of this sign-in. Raises SocialApiError if access was denied or the
+        callback came too late.
+        """
         self._judge = judge
         await asyncio.wait({self._result}, timeout=timeout_seconds)
         if not self._result.done():
@@ -144,7 +146,7 @@ class Loopback:
 
 
 def _response(status: str, title: str, text: str) -> bytes:
-    """Returns a page that quotes nothing from the request, is not cached and sends no referrer."""
+    """Returns a page that quotes nothing from the request, is not cached, and sends no referrer."""
     page = _PAGE.format(title=title, text=text).encode()
     head = (
         f"HTTP/1.1 {status}",
@@ -163,7 +165,7 @@ MAX_LINE_BYTES: Final = 4_096
 
 @attrs.frozen(kw_only=True)
 class Page:
-    """The way to show the sign-in page, and the time to wait for the user."""
+    """How to show the sign-in page, and how long to wait for the user."""
 
     access_type: Literal["read", "write"] | None = None
     force_login: bool | None = None
@@ -260,7 +262,7 @@ async def read_line(timeout_seconds: float) -> str:
                 if not piece:
                     break
                 content += piece
-        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+        with contextlib.suppress(RuntimeError):  # the event loop may be closed by now
             loop.call_soon_threadsafe(lambda: None if line.done() else line.set_result(content))
 
     threading.Thread(target=read, name="socialapi-pin", daemon=True).start()

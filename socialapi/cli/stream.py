@@ -33,18 +33,18 @@ Event = ActivityEvent | MatchedPost | Undecoded
 
 
 def print_event(event: Event, *, as_json: bool, with_text: bool = False) -> None:
-    """Prints an event on one line, without what users wrote, except a post's text if `with_text` is true."""
+    """Prints an event on one line, without text written by users, except a post's text if `with_text` is true."""
     output.print_line(shown_json(json_line(event)) if as_json else text_line(event, with_text=with_text))
 
 
 def say_notice(notice: StreamNotice) -> None:
-    """Prints a notice of the service on standard error."""
+    """Prints a notice from the service to standard error."""
     titles = (each.title or each.type if isinstance(each, Problem) else each.message for each in notice.problems)
     output.say(printable(f"the service says: {', '.join(title or '-' for title in titles)}"))
 
 
 def json_line(event: Event) -> str:
-    """Returns the event as sent, on one line; for one that could not be decoded, base64 and the reason."""
+    """Returns the event as sent, on one line; for an undecodable event, base64 and the reason."""
     if isinstance(event, Undecoded):
         return orjson.dumps({"undecoded": base64.b64encode(event.content).decode(), "reason": event.reason}).decode()
     # In JSON, line breaks are only whitespace. A byte order mark is not part of it.
@@ -74,8 +74,8 @@ def name_of(event: Event) -> str:
 SHORT_GAP_SECONDS: Final = 10.0
 """The length below which a gap is shown with milliseconds."""
 
-Limit = Annotated[int | None, whole_number(help="Most items to print; by default until Ctrl-C.", least=1)]
-Backfill = Annotated[int | None, whole_number(help="Begin this many minutes ago (1 to 5) on every connection.")]
+Limit = Annotated[int | None, whole_number(help="Maximum number of items to print; by default no limit.", least=1)]
+Backfill = Annotated[int | None, whole_number(help="Start every connection this many minutes in the past (1 to 5).")]
 GiveUp = Annotated[
     float | None,
     Parameter(
@@ -102,12 +102,11 @@ async def posts(
     limit: Limit = None,
     json: AsJson = False,
 ) -> int:
-    """Print the posts that match the app's rules (`socialapi stream rules`) as they are published.
+    """Print posts that match the app's rules (`socialapi stream rules`) as they are published.
 
-    For example `socialapi stream posts --fields author_id --limit 10`. Lost connections are
-    replaced. Lost connections, gaps, notices of the service and warnings about slow reading are
-    printed to standard error. Exit status: 0 the limit is reached, 2 wrong usage, 3 refused for good
-    or given up, 130 interrupted.
+    For example: `socialapi stream posts --fields author_id --limit 10`. Lost connections are replaced. Lost
+    connections, gaps, notices of the service and warnings about slow reading are printed to standard error. Exit
+    status: 0 limit reached, 2 wrong usage, 3 refused permanently or given up, 130 interrupted.
     """
     async with open_client() as client:
         stream = client.filtered_stream.connect(
@@ -119,7 +118,7 @@ async def posts(
         async with stream:
             output.say("connected")
             if await _has_no_rules(client):
-                output.say("the app has no rules, so no posts will come; add one with `socialapi stream rules add`")
+                output.say("the app has no rules, so no posts will arrive; add one with `socialapi stream rules add`")
             return await _print_all(stream, limit, as_json=json)
 
 
@@ -130,7 +129,7 @@ async def activity(
     """Print the events that the app has subscribed to as they happen. Works like `socialapi stream
     posts`.
 
-    For example `socialapi stream activity --json`.
+    For example: `socialapi stream activity --json`.
     """
     async with open_client() as client:
         stream = client.activity.stream(
@@ -144,7 +143,7 @@ async def activity(
 
 
 async def _has_no_rules(client: Client) -> bool:
-    """Returns whether the app certainly has no rules. A failed request must not end a stream."""
+    """Returns whether it is certain that the app has no rules. A failed request must not end a stream."""
     asking = client.with_options(timeout_seconds=5.0, max_wait_seconds=0.0, retries=0)
     try:
         return not await asking.filtered_stream.rules().collect(limit=1)
@@ -167,7 +166,7 @@ async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -
 
 
 def _say_gap(gap: Gap) -> None:
-    """Prints the start and end of a gap. Its reason is printed when the connection is lost, or as the final error."""
+    """Prints the start and end of a gap. The reason is printed when the connection is lost, or as the final error."""
     if gap.ended_at is None:
         output.say(f"nothing could arrive from {gap.started_at:%H:%M:%S} UTC on")
         return
@@ -195,7 +194,7 @@ _RULES: Final = ListKind[StreamRule](
 async def list_rules(*, flags: PagedFlags = ALL_PAGES) -> int:
     """Print the app's rules: id, tag, rule.
 
-    For example `socialapi stream rules list --output csv`. Exit status: 0 done, 2 wrong usage, 3
+    For example: `socialapi stream rules list --output csv`. Exit status: 0 done, 2 wrong usage, 3
     refused by the service or unreachable.
     """
     async with open_client() as client:
@@ -209,12 +208,12 @@ async def add_rules(
     *rules: Annotated[
         str, Parameter(help="A rule of up to 2,048 characters, such as 'snow lang:en -is:retweet'.", required=True)
     ],
-    tag: Annotated[str | None, Parameter(help="Tag of all these rules, with which matching posts are marked.")] = None,
+    tag: Annotated[str | None, Parameter(help="Tag for all these rules, added to the posts that match them.")] = None,
     dry_run: Annotated[bool, Parameter(help="Check the rules without adding them.", negative=())] = False,
 ) -> int:
     """Add rules, and print those that were added.
 
-    For example `socialapi stream rules add 'snow lang:en -is:retweet' --tag snow`. Exit status: 0
+    For example: `socialapi stream rules add 'snow lang:en -is:retweet' --tag snow`. Exit status: 0
     all were added, 1 some were not, 2 wrong usage, 3 refused.
     """
     drafts = [RuleDraft(rule, tag=UNSET if tag is None else tag) for rule in rules]
@@ -232,7 +231,7 @@ async def delete_rules(
 ) -> int:
     """Delete rules.
 
-    For example `socialapi stream rules delete 1166895166390583299`. Exit status: 0 all were
+    For example: `socialapi stream rules delete 1166895166390583299`. Exit status: 0 all were
     deleted, 1 some were not, 2 wrong usage, 3 refused.
     """
     async with open_client() as client:
@@ -251,10 +250,9 @@ def _print_change(page: Page[StreamRule]) -> int:
 
 
 def _say_refusal(refusal: ApiError) -> int:
-    """Reports refused rules. Returns the exit status.
+    """Reports refused rules and returns the exit status.
 
-    A response with status 200 and only errors concerns the rules, and names them. Raises any other
-    error.
+    A response with status 200 and only errors lists the refused rules. Raises any other error.
     """
     if refusal.status != 200:
         raise refusal

@@ -42,7 +42,7 @@ async def create(
     """Register an address for events. The service sends a challenge to it immediately, so the receiver
     must be running.
 
-    For example `socialapi webhooks create https://hooks.example.com/in`. Exit status: 0 registered,
+    For example: `socialapi webhooks create https://hooks.example.com/in`. Exit status: 0 registered,
     2 not a valid address, 3 refused: the challenge failed, the address is already registered, or the
     app has the maximum number of webhooks.
     """
@@ -53,9 +53,9 @@ async def create(
 
 @app.command(name="list")
 async def list_(*, flags: ListFlags = ALL) -> int:
-    """Print the app's webhooks; events are delivered to the valid ones.
+    """Print the app's webhooks. Events are delivered only to valid ones.
 
-    For example `socialapi webhooks list --output json`. Exit status: 0 done, 2 wrong usage, 3
+    For example: `socialapi webhooks list --output json`. Exit status: 0 done, 2 wrong usage, 3
     refused by the service or unreachable.
     """
     async with open_client() as client:
@@ -79,11 +79,10 @@ _WEBHOOKS: Final = ListKind[WebhookConfig](
 
 @app.command
 async def validate(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) -> int:
-    """Have the service send a new challenge, which makes an invalid webhook valid again if it
-    passes.
+    """Make the service send a new challenge. An invalid webhook that passes it becomes valid again.
 
-    For example `socialapi webhooks validate 1146654567674912769`. Exit status: 0 the check passed
-    or was started, 1 the webhook stays invalid, 2 wrong usage, 3 refused.
+    For example: `socialapi webhooks validate 1146654567674912769`. Exit status: 0 the challenge passed or was started,
+    1 the webhook stays invalid, 2 wrong usage, 3 refused.
     """
     async with open_client() as client:
         try:
@@ -102,7 +101,7 @@ async def validate(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) ->
 async def delete(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) -> int:
     """Remove a webhook.
 
-    For example `socialapi webhooks delete 1146654567674912769`. Exit status: 0 removed, 1 not
+    For example: `socialapi webhooks delete 1146654567674912769`. Exit status: 0 removed, 1 not
     removed, 2 wrong usage, 3 refused.
     """
     async with open_client() as client:
@@ -119,15 +118,15 @@ async def replay(
     ],
     json: AsJson = False,
 ) -> int:
-    """Have events delivered again. The parameters are sent unchanged.
+    """Make the service deliver events again. The parameters are sent unchanged.
 
-    For example `socialapi webhooks replay from_date=202501060900 to_date=202501061000`.
+    For example: `socialapi webhooks replay from_date=202501060900 to_date=202501061000`.
     """
     given = dict(_parameter(text) for text in parameters)
     async with open_client() as client:
         result = await client.webhooks.replay(**given)
     shown = {name: value for name, value in json_shape(result).items() if value is not None}
-    _say(shown, f"replay asked for: {printable(orjson.dumps(shown).decode())}", as_json=json)
+    _say(shown, f"replay requested: {printable(orjson.dumps(shown).decode())}", as_json=json)
     return output.DONE
 
 
@@ -136,7 +135,7 @@ def _parameter(text: str) -> tuple[str, Any]:
     is_json = key.endswith(":")
     key = key.removesuffix(":")
     if not equals or not key:
-        raise InvalidInput(f"a parameter is KEY=TEXT or KEY:=JSON, not {text!r}")
+        raise InvalidInput(f"a parameter must be KEY=TEXT or KEY:=JSON, not {text!r}")
     with contextlib.suppress(orjson.JSONDecodeError):
         return key, orjson.loads(value) if is_json else value
     raise InvalidInput(f"the value after {key}:= is not JSON")
@@ -167,7 +166,7 @@ async def listen(
     ] = 9000,
     register: Annotated[
         str | None,
-        Parameter(help="Register this public address once listening; if it is registered already, validate it."),
+        Parameter(help="Register this public address once the server is listening, or validate it if it is registered."),
     ] = None,
     forward: Annotated[
         str | None,
@@ -179,7 +178,7 @@ async def listen(
     ] = None,
     health_path: Annotated[
         str,
-        Parameter(help="Answer a GET of this path with 200 while events are accepted, else with 503."),
+        Parameter(help="Answer GET requests for this path with 200 while events are accepted, and with 503 otherwise."),
     ] = "/healthz",
     limit: Annotated[int | None, whole_number(help="End after this many events.", least=1)] = None,
     json: Annotated[
@@ -189,23 +188,21 @@ async def listen(
 ) -> int:
     """Receive the events of a webhook, and print or forward them.
 
-    For example `socialapi webhooks listen --register https://hooks.example.com/in --inbox
-    events.sqlite`. Answers the service's challenges, checks every signature with
-    SOCIALAPI_API_KEY_SECRET (while that is rotated also with SOCIALAPI_PREVIOUS_API_KEY_SECRET),
-    skips duplicates, and prints the time, type and id of each event.
+    For example: `socialapi webhooks listen --register https://hooks.example.com/in --inbox events.sqlite`. Answers the
+    service's challenges, checks every signature with SOCIALAPI_API_KEY_SECRET (during a rotation, also with
+    SOCIALAPI_PREVIOUS_API_KEY_SECRET), skips duplicates, and prints the time, type and id of each event.
 
-    The service sends events to a public https address without a port. Let a tunnel or reverse proxy
-    terminate TLS and forward requests to this port with unchanged bodies; their path does not matter.
-    Webhooks stay registered afterwards: `socialapi webhooks delete` removes them.
+    The service sends events to a public https address without a port. Use a tunnel or reverse proxy that terminates TLS
+    and forwards requests to this port with unchanged bodies. The path of a request does not matter. Webhooks stay
+    registered afterwards: `socialapi webhooks delete` removes them.
 
-    An event is answered when it is accepted. It is finished when it is printed and, with --forward,
-    the target has answered 2xx. While the target cannot be reached or answers 5xx, 408, 425 or 429,
-    events wait and new ones are accepted. After any other answer, the event is named on standard
-    error, and neither printed nor finished. With --inbox, events survive an interruption or a crash:
-    the next run begins with the unfinished events, and may print one twice. An event that was
-    attempted five times and never finished is put aside (`socialapi webhooks inbox`). Standard error
-    shows the number of waiting events at the start and at the end, deliveries refused for their
-    signature, and at the end the numbers of received, duplicate and refused events.
+    An event is answered when it is accepted. It is finished when it is printed and, with --forward, the target has
+    answered 2xx. While the target cannot be reached or answers 5xx, 408, 425 or 429, events wait and new ones are
+    accepted. After any other response, the event's id is printed to standard error, and the event is neither printed
+    nor finished. With --inbox, events survive an interruption or a crash: the next run starts with the unfinished
+    events, and may print one of them twice. An event that was attempted five times and never finished is put aside
+    (`socialapi webhooks inbox`). Standard error shows the number of waiting events at the start and the end, deliveries
+    refused because of their signature, and at the end the numbers of received, duplicate and refused events.
 
     Exit status: 0 done, 2 wrong usage, a port in use or an inbox that cannot be used, 3 refused by
     the service or unreachable, 130 interrupted.
@@ -244,7 +241,7 @@ def _secrets(environ: Mapping[str, str]) -> list[str]:
 
 
 async def _register(url: str) -> str:
-    """Registers an address, or validates the webhook that has it. Returns a message about the result."""
+    """Registers an address, or validates the webhook that has it. Returns a message that describes the result."""
     async with open_client() as client:
         try:
             return f"registered as webhook {(await client.webhooks.create(url)).id}"

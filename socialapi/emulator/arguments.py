@@ -1,4 +1,4 @@
-"""Reads the arguments of requests by the declarations of their routes, and checks their rules."""
+"""Reads the arguments of requests as their routes declare them, and checks their rules."""
 
 import copy
 import functools
@@ -22,15 +22,15 @@ from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
 
 Pairs = Sequence[tuple[str, str]]
-"""The parameters of a request in their order, repeated ones among them."""
+"""The parameters of a request in order, including repeated ones."""
 
 
 def read_arguments(endpoint: Endpoint, call: Call) -> None:
-    """Gives the call its query and body.
+    """Sets the query and body of the call.
 
-    Raises InvalidRequest, and Refusal for a body that cannot be read at all. Single values are
-    checked first. Only when each of them is right are they checked together, and then against what
-    is stored. The endpoints of OAuth judge their parameters by their own protocols.
+    Raises InvalidRequest, or Refusal for a body that cannot be read at all. Single values are checked first. If all of
+    them are valid, their combinations are checked, and then the rules that depend on stored data. The OAuth endpoints
+    check their parameters by their own protocols.
     """
     if endpoint.style == "oauth":
         call.query = call.received.parameters()
@@ -55,8 +55,8 @@ def _read(endpoint: Endpoint, call: Call) -> None:
 
 
 def read_query(call: Call) -> dict[str, Any]:
-    """Returns the query as its declared types; raises InvalidRequest. The pages of OAuth call it,
-    because they word problems themselves.
+    """Returns the query, converted to its declared types. Raises InvalidRequest. The OAuth pages call this function
+    directly, because they word problems themselves.
     """
     pairs = parameter_pairs(call.route, call.received)
     call.query = _query(call, pairs)
@@ -75,7 +75,7 @@ def _query(call: Call, pairs: Pairs) -> dict[str, Any]:
 
 
 def known_fields(call: Call, declared: Any, value: Any) -> Any:
-    """Returns the value, or if unknown fields are allowed, a copy without them."""
+    """Returns the value, or a copy without unknown fields if those are allowed."""
     if not call.service.settings.lenient_fields:
         return value
     known = copy.deepcopy(value)
@@ -86,7 +86,7 @@ def known_fields(call: Call, declared: Any, value: Any) -> Any:
 
 
 def _remove(value: Any, path: str) -> None:
-    """Removes the member at a path. Names may hold dots themselves."""
+    """Removes the field at a path. Field names may contain dots."""
     if isinstance(value, list) and (item := re.fullmatch(r"\[(\d+)\]\.?(.+)", path, re.DOTALL)):
         _remove(value[int(item[1])], item[2])
     elif isinstance(value, dict):
@@ -99,13 +99,13 @@ def _remove(value: Any, path: str) -> None:
 
 
 def check(call: Call, broken: Sequence[BrokenRule]) -> None:
-    """Refuses the call for its broken rules, if there are any."""
+    """Refuses the call if it breaks any rules."""
     if broken:
         raise InvalidRequest(broken, functools.partial(_given, call))
 
 
 def _broken_values(call: Call, pairs: Pairs) -> list[BrokenRule]:
-    """Returns the rules that single parameters break."""
+    """Returns the rules that individual parameters break."""
     now, route = call.state.clock.datetime(), call.route
     broken: list[BrokenRule] = []
     for name, declared in route.path_rules.items():
@@ -114,7 +114,7 @@ def _broken_values(call: Call, pairs: Pairs) -> list[BrokenRule]:
     repeated = [name for name, count in counts.items() if count > 1 and name in call.query]
     broken += [BrokenRule(path=name, reason="is given more than once") for name in repeated]
     found = broken_rules(without_conditions(declared_parameters(route)), call.query, now=now)
-    # An element of a list has no name of its own in the query.
+    # The elements of a list have no separate names in the query.
     broken += [attrs.evolve(rule, path=rule.path.partition("[")[0]) for rule in found]
     is_order = "sort_by" in call.query and all(rule.path != "sort_by" for rule in found)
     if is_order and call.query["sort_by"].rpartition("-")[0] not in sortable_fields(route):
@@ -123,7 +123,7 @@ def _broken_values(call: Call, pairs: Pairs) -> list[BrokenRule]:
 
 
 def _broken_conditions(call: Call) -> list[BrokenRule]:
-    """Returns the rules that parameters break together."""
+    """Returns the rules that combinations of parameters break."""
     return broken_rules(declared_parameters(call.route), call.query, now=call.state.clock.datetime())
 
 
@@ -134,7 +134,7 @@ def _broken_body(endpoint: Endpoint, call: Call) -> list[BrokenRule]:
 
 
 def _body(endpoint: Endpoint, call: Call) -> Any:
-    """Returns the decoded JSON if the route has a body. Otherwise, rejects a body that would be ignored."""
+    """Returns the decoded JSON if the route has a body. Otherwise, rejects any body that would be ignored."""
     received = call.received
     if not received.complete:
         raise invalid("", f"has more than {body_limit(call.route):,} bytes")
@@ -148,7 +148,7 @@ def _body(endpoint: Endpoint, call: Call) -> Any:
     if received.content_type != "application/json":
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as application/json")
     if received.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as it is, without a content encoding")
+        raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent without a content encoding")
     try:
         body = known_fields(call, call.route.body, received.json())
     except orjson.JSONDecodeError:
@@ -161,8 +161,8 @@ def _body(endpoint: Endpoint, call: Call) -> Any:
 
 @functools.cache
 def read_only_fields(route: Route[Any]) -> frozenset[str]:
-    """Returns the fields of a record that a PUT of it may repeat and cannot change: clients send
-    back the whole record that they have read. They are ignored. Accounts are excluded.
+    """Returns the fields of a record that a PUT may contain but cannot change, because clients send back the complete
+    record that they have read. These fields are ignored. Updates of accounts are excluded.
     """
     is_record = route.path.endswith("}") and not route.path.endswith("{account_id}")
     if route.method != "PUT" or not is_record or style_of(route.family) != "ads":
@@ -173,7 +173,7 @@ def read_only_fields(route: Route[Any]) -> frozenset[str]:
 
 
 def takes_json(route: Route[Any]) -> bool:
-    """Returns whether the parameters of a request travel in a JSON body."""
+    """Returns whether the parameters of a request are sent in a JSON body."""
     return route.body is not None and route.body_in == "json"
 
 
@@ -197,11 +197,13 @@ def _given(call: Call, path: str) -> Sequence[str]:
 
 
 class NoParameters(typing.TypedDict):
-    """The parameters of a route without any."""
+    """The parameters of a route that has none."""
 
 
 def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, str]]:
-    """Returns the query; for a write whose parameters travel in the query, also those of a form ."""
+    """Returns the query parameters. For a write that sends its parameters in the query, also returns the form
+    parameters.
+    """
     pairs = parse_qsl(received.query, keep_blank_values=True)
     if route.method != "GET" and not takes_json(route) and received.content_type == FORM:
         pairs += parse_qsl(received.body.decode("utf-8", "replace"), keep_blank_values=True)
@@ -209,21 +211,23 @@ def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, st
 
 
 def declared_parameters(route: Route[Any]) -> Any:
-    """Returns the declaration of what `parameter_pairs` reads: the body of such a write, or the query."""
+    """Returns the declaration of the parameters that `parameter_pairs` reads: the declared body of such a write, or the
+    declared query.
+    """
     declared = route.body if route.body is not None and route.body_in == "query" else route.query
     return declared or NoParameters
 
 
 def echo(route: Route[Any], path: Mapping[str, str], received: Received) -> dict[str, Any]:
-    """Returns the parameters of a request as an advertising answer repeats them: those of the path
-    as texts, the others as typed values.
+    """Returns the parameters of a request as an advertising response echoes them: path parameters as strings, the
+    others as typed values.
     """
     return {**typed(declared_parameters(route), dict(parameter_pairs(route, received))), **path}
 
 
 def typed(declared: Any, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the texts as their declared types. A text that cannot be read as its type stays as it
-    is, to be refused later.
+    """Returns the strings, converted to their declared types. A string that cannot be converted stays unchanged and is
+    refused later.
     """
     readers = _readers(declared)
     return {name: readers[name](text) if name in readers else text for name, text in texts.items()}
@@ -235,19 +239,19 @@ def without_conditions(declared: Any) -> Any:
 
 
 def item_of(route: Route[Any]) -> Any:
-    """Returns the model of a route's result, or of one item if the result is a collection."""
+    """Returns the model of a route's result, or of a single item if the result is a collection."""
     return typing.get_args(route.result)[0] if route.is_paged else route.result
 
 
 @functools.cache
 def wire_fields(model: Any) -> Mapping[str, Any]:
-    """Returns the names of the fields of a model on the wire, with their types."""
+    """Returns the wire names of a model's fields, with their types."""
     attrs.resolve_types(model)
     return {wire_name(field): field.type for field in attrs.fields(model) if field.name != "extra"}
 
 
 def sortable_fields(route: Route[Any]) -> Collection[str]:
-    """Returns the fields by which a collection can be sorted, which have a single value."""
+    """Returns the single-valued fields, by which a collection can be sorted."""
     return tuple(name for name, kind in wire_fields(item_of(route)).items() if _is_scalar(kind))
 
 
@@ -287,7 +291,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def _whole(text: str) -> Any:
-    """Returns a whole number of up to 64 bits, the most that every JSON library supports."""
+    """Returns an integer of up to 64 bits, the largest size that every JSON library supports."""
     return int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) and int(text) in _INT64 else text
 
 

@@ -1,4 +1,4 @@
-"""Authentication of requests: the caller, the credential, and whether a route accepts it."""
+"""Authentication of requests: the caller, the credentials, and whether a route accepts them."""
 
 import base64
 import binascii
@@ -14,17 +14,17 @@ from socialapi.emulator.state import AccessToken, App, Caller, State
 from socialapi.routes.route import APP_CREDENTIALS, USER_CREDENTIALS, Route
 
 Authenticate = Callable[[State, Received, Mapping[str, str]], Caller]
-"""Returns the caller of a request, by its credentials and the parameters of its path; raises Refusal."""
+"""A function that returns the caller of a request, based on its credentials and path parameters, or raises Refusal."""
 
 NOBODY: Final = Caller(App("", ""))
-"""The caller of an endpoint that needs no credential, or checks credentials itself."""
+"""The caller of an endpoint that needs no credentials, or checks them itself."""
 
 
 def caller_of(route: Route[Any]) -> Authenticate:
-    """Returns who may call a route that declares nothing beyond its family.
+    """Returns the default authentication of a route, which depends on its API.
 
-    In the advertising API that is a user, with whom the account in the path is associated;
-    elsewhere an app or a user, as the family takes credentials, with the scopes of the route.
+    In the advertising API, the caller must be a user who is associated with the account in the path. Elsewhere, it must
+    be an app or a user, as the API allows, with the scopes of the route.
     """
     if style_of(route.family) == "ads":
         return account_user if "{account_id}" in route.path else signed_in_user
@@ -45,21 +45,21 @@ def caller_of(route: Route[Any]) -> Authenticate:
 
 
 def require_scopes(caller: Caller, scopes: Collection[str]) -> None:
-    """Refuses an OAuth 2.0 token of a user that lacks any of the scopes; other credentials have none."""
+    """Refuses a user's OAuth 2.0 token that lacks any of the scopes. Other credentials have no scopes."""
     if caller.scopes is not None and (lacking := sorted(set(scopes) - caller.scopes)):
         raise forbidden(f"the access token lacks the scope {', '.join(lacking)}")
 
 
 def require_permission(state: State, caller: Caller, scopes: Collection[str]) -> None:
-    """Refuses an OAuth 2.0 token of a user that lacks any of the scopes, unless the user has granted
-    the app OAuth 1.0a permissions: these override the scopes.
+    """Refuses a user's OAuth 2.0 token that lacks any of the scopes, unless the user has granted the app OAuth 1.0a
+    permissions, which override the scopes.
     """
     tokens = [token.caller for token in state.access_tokens.values()]
     granted = {each.access for each in tokens if each.app is caller.app and each.user is caller.user}
     if caller.scopes is None or not granted:
         require_scopes(caller, scopes)
     elif "write" not in granted:
-        raise forbidden("the user granted the app OAuth 1.0a permissions for reading alone, which override the scopes")
+        raise forbidden("the user granted the app read-only OAuth 1.0a permissions, which override the scopes")
 
 
 def not_enrolled(message: str) -> Refusal:
@@ -80,9 +80,9 @@ def _unsupported(message: str) -> Refusal:
 def account_user(
     state: State, received: Received, path_parameters: Mapping[str, str], *, with_deleted: bool = False
 ) -> Caller:
-    """Returns the user who calls about an ad account, which must be associated with them.
+    """Returns the user who makes a call about an ad account, which must be associated with that user.
 
-    The scheme is not documented: OAuth 1.0a is taken, and the OAuth 2.0 bearer token of a user.
+    The scheme is not documented: OAuth 1.0a signatures and users' OAuth 2.0 bearer tokens are accepted.
     """
     caller = signed_in_user(state, received, path_parameters)
     assert caller.user is not None
@@ -95,15 +95,15 @@ def account_user(
 
 
 def signed_in_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns any user, for calls to the advertising API that are about no account."""
+    """Returns the user who makes a call to the advertising API. Any user is accepted."""
     caller = any_caller(state, received, path_parameters)
     if caller.user is None:
-        raise forbidden("this endpoint acts for a user, and an app-only token has none")
+        raise forbidden("this endpoint acts for a user, but an app-only token has none")
     return caller
 
 
 def any_caller(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns an app or a user, by a bearer token of either or by an OAuth 1.0a signature."""
+    """Returns the calling app or user, identified by a bearer token or an OAuth 1.0a signature."""
     header = received.headers.get("Authorization", "")
     scheme, _, credentials = header.partition(" ")
     if scheme.lower() == "bearer":
@@ -117,30 +117,30 @@ def any_caller(state: State, received: Received, path_parameters: Mapping[str, s
         raise oauth1.unauthorized("this request is not authenticated")
     if caller.user is not None and received.method != "GET":
         if caller.access == "read":
-            raise forbidden("the access token was granted for reading alone")
+            raise forbidden("the access token is read-only")
         if caller.app.access == "read":
-            raise forbidden("the app has access for reading alone")
+            raise forbidden("the app has read-only access")
     return caller
 
 
 def app_by_key(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the app whose key and secret are given by HTTP Basic authentication."""
+    """Returns the app whose key and secret are sent by HTTP Basic authentication."""
     pair = basic_pair(received)
     if pair is None:
-        raise Refusal(401, 215, "the app's key and secret are needed, by HTTP Basic authentication")
+        raise Refusal(401, 215, "the app's key and secret must be sent by HTTP Basic authentication")
     # Keys and secrets made here contain no percent sign, so unquoting does not change them.
     app = state.apps.get(pair[0])
     if app is None:
         raise Refusal(401, 32, "there is no app with this key")
     if not has_secret(app, pair[1]):
-        raise Refusal(401, 32, "this is not the secret of the app")
+        raise Refusal(401, 32, "the secret is not the app's")
     return Caller(app)
 
 
 def named_app(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the app that a request to a page or a token endpoint names, or nobody.
+    """Returns the app that a request to a page or a token endpoint identifies, or `NOBODY`.
 
-    The endpoint checks the proof itself. The app is whom its limit is counted by.
+    The endpoint verifies the credentials itself. The app is only needed to count the request against its rate limit.
     """
     pair, given = basic_pair(received), received.parameters()
     sign_in = state.sign_ins.request_tokens.get(given.get("oauth_token", ""))
@@ -185,18 +185,18 @@ def signing_token(state: State, received: Received) -> AccessToken:
 def verified(
     state: State, received: Received, secret_of: Callable[[App, Mapping[str, str]], str]
 ) -> tuple[App, Mapping[str, str]]:
-    """Returns the app that signed the request, and the protocol parameters. `secret_of` gives the
-    secret of the token.
+    """Returns the app that signed the request, and the protocol parameters. `secret_of` returns the secret of the
+    token.
     """
     protocol = oauth1.header_parameters(received.headers.get("Authorization", ""))
     wall = state.clock.wall()
     oauth1.check_parameters(protocol, wall)
     app = state.apps.get(protocol["oauth_consumer_key"])
     if app is None:
-        raise oauth1.unauthorized("oauth_consumer_key names no app")
+        raise oauth1.unauthorized("oauth_consumer_key does not match any app")
     oauth1.check_signature(received.signed(), protocol, (app.api_key_secret, secret_of(app, protocol)))
     nonce = (app.api_key, protocol.get("oauth_token", ""), protocol["oauth_nonce"])
-    # Nonces are remembered only after the signature was verified, so that forged requests fill no memory.
+    # Nonces are stored only after the signature is verified, so that forged requests cannot fill the memory.
     if not state.nonces.is_new(int(protocol["oauth_timestamp"]), nonce, wall):
-        raise oauth1.unauthorized("this nonce was used before")
+        raise oauth1.unauthorized("this nonce was already used")
     return app, protocol

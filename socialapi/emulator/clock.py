@@ -1,4 +1,4 @@
-"""The emulator's clock: the wall clock, which requests can move forward."""
+"""The emulator's clock: the wall clock, plus the time by which requests advanced it."""
 
 import datetime
 import time
@@ -11,18 +11,19 @@ from socialapi.errors import InvalidInput
 from socialapi.models.validation import parse_timestamp
 
 LATEST: Final = datetime.datetime(2200, 1, 1, tzinfo=datetime.UTC).timestamp()
-"""Times beyond the year 9999 cannot be written, and expiries are up to years later than now."""
+"""The latest time of the clock. Times after the year 9999 cannot be formatted, and expiries can be years in the future.
+"""
 
 
 @attrs.define
 class EmulatorClock:
-    """Wall time plus the time it was advanced by, in epoch seconds.
+    """The wall time plus the seconds by which it was advanced, in epoch seconds.
 
     Rate-limit windows, expiries and timestamps follow it.
     """
 
     wall: Callable[[], float] = time.time
-    """The wall clock without the advance. OAuth timestamps are compared with it, because signers do
+    """The wall clock without the advance. OAuth timestamps are compared with it, because clients that sign requests do
     not know about the advance.
     """
     advanced: float = 0.0
@@ -36,14 +37,16 @@ class EmulatorClock:
         return datetime.datetime.fromtimestamp(self.now(), datetime.UTC)
 
     def advance(self, seconds: float) -> None:
-        """Moves time forward. Raises InvalidInput for a time that is not a number, goes back, or is beyond `LATEST`."""
+        """Moves time forward. Raises InvalidInput if `seconds` is negative or not a number, or if the clock would pass
+        `LATEST`.
+        """
         if not (seconds >= 0 and self.now() + seconds <= LATEST):
-            raise InvalidInput("the clock goes forward only, and no further than to the year 2200")
+            raise InvalidInput("the clock can only move forward, and no further than the year 2200")
         self.advanced += seconds
 
 
 def epoch_of(text: str) -> float:
-    """Returns a time that the rules have checked, in epoch seconds."""
+    """Returns an already validated time in epoch seconds."""
     parsed = parse_timestamp(text)
     assert parsed is not None, "the rules have checked it"
     return parsed.timestamp()

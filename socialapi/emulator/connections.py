@@ -1,5 +1,5 @@
-"""The server's side of connections: tells waiting handlers when a client has disconnected, even
-while nothing is read or written, and answers malformed HTTP in JSON.
+"""The server side of connections. Notifies waiting handlers when a client has disconnected, even while nothing is read
+or written, and answers malformed HTTP with JSON.
 """
 
 import contextlib
@@ -42,8 +42,8 @@ for some clients of the service.
 
 
 class JsonErrors(web.RequestHandler):
-    """aiohttp's handler of a connection, with its own refusals, such as those of malformed
-    requests, as problems in JSON.
+    """aiohttp's handler of a connection. It sends aiohttp's own refusals, for example of malformed requests, as JSON
+    problems.
     """
 
     def handle_error(
@@ -53,13 +53,13 @@ class JsonErrors(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Returns the rejection, and closes the connection after it."""
+        """Returns the rejection, after which the connection is closed."""
         if status >= _OWN_FAULT:
             super().handle_error(request, status, exc, message)
         else:
-            # Without the exception, whose text repeats headers and with them credentials.
-            _LOG.info("refused what is no request from %s with %d", request.remote, status)
-        detail = "the emulator failed" if status >= _OWN_FAULT else "this is not a request that can be read"
+            # Does not log the exception, because its text contains headers, and these contain credentials.
+            _LOG.info("refused a malformed request from %s with %d", request.remote, status)
+        detail = "the emulator failed" if status >= _OWN_FAULT else "the request is not valid HTTP"
         answer = refused(Refusal(status, code_of(status), detail), "platform", {}, "")
         response = web.Response(status=status, body=answer.body, headers={"Content-Type": answer.content_type})
         response.force_close()
@@ -69,8 +69,8 @@ class JsonErrors(web.RequestHandler):
 class Listener(web.Server):
     """aiohttp's server, which also reports closed connections.
 
-    Its own option for that, `handler_cancellation`, would cancel every handler, including those
-    that carry out a request.
+    aiohttp's own option for this, `handler_cancellation`, would cancel every handler, even one that is executing a
+    request.
     """
 
     def __init__(

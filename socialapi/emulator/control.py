@@ -32,8 +32,8 @@ ROOT: Final = "/_emulator"
 PREFIX: Final = f"{ROOT}/"
 
 _FORM_TYPES: Final = ("text/plain", "multipart/form-data")
-"""Media types that a form of a web page can send without percent-encoding. curl sends JSON given
-with `-d` under another one, so that is allowed; a form would percent-encode its braces.
+"""Media types that an HTML form can send without percent-encoding. `curl -d` sends JSON as
+`application/x-www-form-urlencoded`, which is allowed, because a form would percent-encode the braces.
 """
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -45,7 +45,8 @@ _HEADERS: Final = {
 
 @attrs.frozen
 class Lines:
-    """A response with one JSON document per line, sent in slices so that other requests are served between them."""
+    """A response with one JSON document per line. It is sent in slices, so that other requests are served in between.
+    """
 
     slices: Iterable[bytes]
 
@@ -65,7 +66,7 @@ Serve = Callable[[ControlRequest], Awaitable[Answer | Lines]]
 
 @attrs.frozen
 class Control:
-    """The handler of a control request, and the limit of its body."""
+    """The handler of a control request, and the size limit of its body."""
 
     serve: Serve
     max_body_bytes: int = DEFAULT_BODY_LIMIT
@@ -93,18 +94,18 @@ def json_object(body: Any) -> dict[str, Any]:
 
 
 def checked(declared: Any, request: ControlRequest) -> dict[str, Any]:
-    """Returns the body, which must keep the declared rules. A missing body counts as an empty object."""
+    """Returns the body, which must follow the declared rules. A missing body counts as an empty object."""
     body = json_object({} if request.body is None else request.body)
     if broken := broken_rules(declared, body, now=request.service.clock.datetime()):
-        raise InvalidInput("the body breaks rules", broken)
+        raise InvalidInput("the body is invalid", broken)
     return body
 
 
 def checked_query(declared: Any, request: ControlRequest) -> dict[str, Any]:
-    """Returns the query as its declared types. Raises Refusal if it breaks their rules."""
+    """Returns the query, converted to its declared types. Raises Refusal if it breaks their rules."""
     values = typed(declared, request.query)
     if broken := broken_rules(declared, values, now=request.service.clock.datetime()):
-        raise InvalidInput("the query breaks rules", broken)
+        raise InvalidInput("the query is invalid", broken)
     return values
 
 
@@ -121,7 +122,7 @@ async def get_dashboard(request: ControlRequest) -> Answer:
 
 
 async def redirect_to_dashboard(request: ControlRequest) -> Answer:
-    """Redirects to the address with a slash at its end, which the links of the page are relative to."""
+    """Redirects to the address with a trailing slash, because the links of the page are relative."""
     return Answer(307, b"", {"Location": PREFIX})
 
 
@@ -133,25 +134,25 @@ async def ledger(request: ControlRequest) -> Answer:
     """Returns the stored data of the service, and the received requests."""
     made = Ledger(request.service.state, request.service.log, request.service.deliveries)
     for _ in made.steps():
-        await asyncio.sleep(0)  # a large ledger takes seconds, and other requests get their turn
+        await asyncio.sleep(0)  # a large ledger takes seconds, so other requests run in between
     return answer(made.result)
 
 
 @control("GET", "audiences/{account_id}/{audience_id}/members")
 async def audience_members(request: ControlRequest) -> Lines:
-    """Returns the identifiers of a custom audience that are in force."""
+    """Returns the identifiers that are currently in a custom audience."""
     return _members(request, request.service.state.audiences, "audience_id")
 
 
 @control("GET", "do-not-reach/{account_id}/{list_id}/members")
 async def do_not_reach_members(request: ControlRequest) -> Lines:
-    """Returns the identifiers of a do-not-reach list that are in force."""
+    """Returns the identifiers that are currently in a do-not-reach list."""
     return _members(request, request.service.state.do_not_reach_lists, "list_id")
 
 
 @control("GET", "catalogs/{catalog_id}/products")
 async def catalog_products(request: ControlRequest) -> Lines:
-    """Returns the products of a catalog as they are stored, in the order in which they were submitted."""
+    """Returns the stored products of a catalog, in the order of submission."""
     catalog = request.service.state.catalogs.get(request.parameters["catalog_id"])
     if catalog is None:
         raise ads_not_found(catalog_id=request.parameters["catalog_id"])
@@ -176,9 +177,7 @@ async def get_post(request: ControlRequest) -> Answer:
 
 @control("GET", "seed")
 async def seed(request: ControlRequest) -> Answer:
-    """Returns the ids of the seed data by kind, and the audiences and lists of every account by id,
-    with their names.
-    """
+    """Returns the ids of the seed data by kind, and the names of the audiences and lists of every account by id."""
     state = request.service.state
     named = {"audiences": _names(state.audiences), "do_not_reach_lists": _names(state.do_not_reach_lists)}
     return answer({**request.service.seed, **named})
@@ -201,7 +200,9 @@ async def openapi(request: ControlRequest) -> Answer:
 
 
 class Excerpt(TypedDict, total=False):
-    """Selects requests: after this number, and how many; without a number, the newest ones."""
+    """A selection of at most `limit` requests: the first ones after the request number `after`, or the newest ones
+    without it.
+    """
 
     after: Annotated[int, Ge(0)]
     limit: Annotated[int, Ge(1)]
@@ -209,7 +210,7 @@ class Excerpt(TypedDict, total=False):
 
 @control("GET", "requests")
 async def requests(request: ControlRequest) -> Lines:
-    """Returns the requests received, the oldest first."""
+    """Returns the received requests, oldest first."""
     log, wanted = request.service.log, checked_query(Excerpt, request)
     limit = wanted.get("limit", len(log.records))
     records = log.after(wanted["after"], limit) if "after" in wanted else log.newest(limit)
@@ -258,29 +259,27 @@ async def get_webhooks(request: ControlRequest) -> Answer:
 
 @control("GET", "faults")
 async def get_faults(request: ControlRequest) -> Answer:
-    """Returns the faults that are still in force, in the order in which they were scripted, and the
-    latest that are spent.
-    """
+    """Returns the active faults in the order they were added, and the most recent spent ones."""
     faults = request.service.faults
     return answer({"faults": faults.to_wire(), "spent": faults.spent_to_wire()})
 
 
 @control("POST", "faults")
 async def add_fault(request: ControlRequest) -> Answer:
-    """Scripts a fault, and returns it as understood."""
+    """Adds a fault, and returns it with its defaults."""
     return answer(attrs.asdict(request.service.faults.script(json_object(request.body))), 201)
 
 
 @control("DELETE", "faults")
 async def clear_faults(request: ControlRequest) -> Answer:
-    """Forgets all faults."""
+    """Removes all faults."""
     request.service.faults.clear()
     return answer({})
 
 
 @control("GET", "stubs")
 async def get_stubs(request: ControlRequest) -> Answer:
-    """Returns the stubs in force, the oldest first."""
+    """Returns the active stubs, oldest first."""
     return answer({"stubs": request.service.stubs.to_wire()})
 
 
@@ -289,7 +288,7 @@ async def add_stub(request: ControlRequest) -> Answer:
     """Adds a response for a path that is not implemented, and returns it with its defaults."""
     stub = Stub(**checked(Stub, request))
     if await is_implemented(stub.method, stub.path):
-        message = "the emulator implements this endpoint, and answers it itself: script a fault to change an answer"
+        message = "the emulator implements this endpoint: add a fault to change its response"
         raise Refusal(400, "INVALID_PARAMETER", message, parameter="path")
     request.service.stubs.add(stub)
     return answer(attrs.asdict(stub), 201)
@@ -304,7 +303,7 @@ async def clear_stubs(request: ControlRequest) -> Answer:
 
 @attrs.define
 class Advance:
-    """How far to advance the clock, which cannot go back."""
+    """The number of seconds by which to advance the clock, which cannot go back."""
 
     advance: Annotated[float, Ge(0.0), Le(1e9)]
 
@@ -401,7 +400,7 @@ class WebhookTarget:
 
 @control("POST", "webhook-targets")
 async def map_webhook(request: ControlRequest) -> Answer:
-    """Sets where a webhook URL is delivered, and returns all targets set so far."""
+    """Sets or removes the target of a webhook URL, and returns all targets."""
     body = checked(WebhookTarget, request)
     url, target, outgoing = body["url"], body["target"], request.service.outgoing
     if target is None:
@@ -415,15 +414,15 @@ async def map_webhook(request: ControlRequest) -> Answer:
 
 @control("POST", "events", max_body_bytes=MAX_EVENTS_BYTES)
 async def publish_events(request: ControlRequest) -> Answer:
-    """Publishes an activity event, a post, or many; returns when all of them are in the queues."""
+    """Publishes one or more activity events or posts. Returns when everything is queued."""
     return answer(await request.service.publishing.publish(request.body))
 
 
 @attrs.define
 class EndStreams:
-    """How to end the open streams: with a problem of a type, or in the middle of a line."""
+    """How to end the open streams: with a problem of this type, or in the middle of a line."""
 
-    disconnect_type: Annotated[str, Pattern("[A-Za-z]+", "must be a name in letters")] | None = None
+    disconnect_type: Annotated[str, Pattern("[A-Za-z]+", "must contain only letters")] | None = None
     abruptly: bool = False
 
 
@@ -437,8 +436,8 @@ async def end_streams(request: ControlRequest) -> Answer:
 
 @control("POST", "reset")
 async def reset(request: ControlRequest) -> Answer:
-    """Restores the seed data; also clears faults, stubs, log, the advance of the clock, and webhook
-    targets but for those that were given at the start.
+    """Restores the seed data. Also clears the faults, stubs and log, resets the clock, and removes the webhook targets
+    that were added after the start.
     """
     request.service.reset()
     return answer({})
@@ -454,7 +453,7 @@ def is_control(request: web.BaseRequest) -> bool:
 
 
 async def serve_control(service: Service, request: web.BaseRequest) -> web.StreamResponse:
-    """Answers a control request. Errors look like those of the advertising API."""
+    """Answers a control request. Errors have the format of the advertising API."""
     try:
         response = await _respond(service, request)
     except Refusal as refusal:
@@ -467,7 +466,7 @@ async def serve_control(service: Service, request: web.BaseRequest) -> web.Strea
     await stream.prepare(request)
     for each in response.slices:
         await stream.write(each)
-        await asyncio.sleep(0)  # a write to a fast reader never waits, and other requests need a turn
+        await asyncio.sleep(0)  # writing to a fast reader never waits, so other requests would starve
     return stream
 
 
@@ -480,7 +479,7 @@ async def _respond(service: Service, request: web.BaseRequest) -> Answer | Lines
     if raw is None:
         raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {match.entry.max_body_bytes:,} bytes")
     if raw and request.content_type in _FORM_TYPES:
-        message = f"the control plane takes no {request.content_type}: send the body as application/json"
+        message = f"the control plane does not accept {request.content_type}: send the body as application/json"
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", message)
     try:
         body = decode_json(raw or b"null")
@@ -496,7 +495,7 @@ def _members(request: ControlRequest, held: Mapping[OwnedId, Any], parameter: st
     found = held.get((account_id, own_id))
     if found is None:
         kind = parameter.removesuffix("_id")
-        message = f"the account {account_id} has no {kind} {own_id}: GET {PREFIX}seed names those of every account"
+        message = f"the account {account_id} has no {kind} {own_id}: GET {PREFIX}seed lists the ids of every account"
         raise Refusal(404, "NOT_FOUND", message, parameter=parameter)
     return Lines(_member_lines(found.members, request.service.clock.now()))
 

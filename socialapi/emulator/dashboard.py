@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 @functools.cache
 def page() -> Answer:
-    """Returns the page, which may load nothing, and run nothing but its own script."""
+    """Returns the page. Its security policy forbids loading anything, and running any script but its own."""
     text = importlib.resources.files(__package__).joinpath("dashboard.html").read_text("utf-8")
     policy = (
         f"default-src 'none'; script-src {_allowed('script', text)}; style-src {_allowed('style', text)}; "
@@ -35,13 +35,13 @@ def page() -> Answer:
 
 
 def _allowed(tag: str, text: str) -> str:
-    """Returns the digest by which a policy allows the one inline element with this tag."""
+    """Returns the digest by which the policy allows the only inline element with this tag."""
     (content,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
 def overview(service: Service) -> Row:
-    """Returns the time, counts of what is held, and the number of requests, streams, webhooks and faults."""
+    """Returns the time, counts of the stored data, and the number of requests, streams, webhooks and faults."""
     state = service.state
     live_lists = [owned_id for owned_id, each in state.do_not_reach_lists.items() if not each.deleted]
     catalogs = list(state.catalogs.all())
@@ -70,7 +70,7 @@ def overview(service: Service) -> Row:
 
 
 def clock(service: Service) -> Row:
-    """Returns the emulator's time, and how far it was advanced."""
+    """Returns the emulator's time, and the number of seconds by which it was advanced."""
     return {"now": service.clock.now(), "advanced": service.clock.advanced}
 
 
@@ -102,7 +102,7 @@ def webhooks(service: Service) -> Row:
 
 
 def _owned(held: Mapping[OwnedId, Audience] | Mapping[OwnedId, DoNotReach], ids: Sequence[OwnedId]) -> Row:
-    # The ids are ordered rather than rows of them all, because there may be many thousands.
+    # Sorts the ids rather than complete rows, because there may be many thousands.
     fullest = heapq.nlargest(MAX_ROWS, ids, key=lambda owned_id: held[owned_id].members.held)
     records = [(*owned_id, held[owned_id]) for owned_id in fullest]
     rows = [

@@ -1,4 +1,4 @@
-"""The latest requests with their contents and responses, and curl commands that repeat them."""
+"""The latest requests with their bodies and responses, and curl commands that send them again."""
 
 import re
 import secrets
@@ -17,7 +17,7 @@ from socialapi.emulator.state import Caller, State
 KEPT: Final = 200
 """The number of requests that are kept with their bodies."""
 BYTES_KEPT: Final = 32_768
-"""The number of bytes kept of each body of a request or response."""
+"""The number of bytes that are kept of each request or response body."""
 
 STARS: Final = "***"
 _SECRET_HEADERS: Final = ("authorization", "proxy-authorization", "cookie", "set-cookie")
@@ -41,12 +41,12 @@ class Message:
 
     @classmethod
     def of(cls, headers: Mapping[str, str], body: bytes) -> "Message":
-        """Returns a message, of whose body only the beginning is kept."""
+        """Returns a message that keeps only the beginning of the body."""
         return cls(tuple(headers.items()), body[:BYTES_KEPT], len(body))
 
     @property
     def text(self) -> str | None:
-        """The body, or None if it is cut or is not text."""
+        """The body, or None if it was truncated or is not text."""
         try:
             return None if len(self.body) < self.size else self.body.decode()
         except UnicodeDecodeError:
@@ -73,7 +73,7 @@ class Exchange:
     answer: Message | None = None
 
     def to_wire(self) -> dict[str, Any]:
-        """Returns both with their secrets masked."""
+        """Returns the request and the response with their secrets masked."""
         return {
             **self.record.to_dict(),
             "query": _without_secrets(self.query),
@@ -82,10 +82,11 @@ class Exchange:
         }
 
     def curl(self, base_url: str, state: State) -> dict[str, str]:
-        """Returns the command that sends the request to this emulator again, and a note if it needs something else.
+        """Returns the command that sends the request to this emulator again, and a note if the command needs anything
+        else.
 
-        A signature serves once, so that a signed request is repeated with a bearer token of the same
-        user and app. Raises Refusal if its endpoint takes signatures alone.
+        A signature can be used only once, so a signed request is sent again with a bearer token of the same user and
+        app. Raises Refusal if the endpoint accepts only signatures.
         """
         url = base_url + self.record.path + (f"?{self.query}" if self.query else "")
         words = ["curl", "-X", self.record.method, url]
@@ -96,7 +97,8 @@ class Exchange:
         if self.request.size:
             text = self.request.text
             words += ["--data-binary", "@body" if text is None else text]
-            note = "" if text is not None else "the body was not kept (too long, or not text): save it as the file body"
+            missing = "the body was not kept (too long, or not text): save it in a file named body"
+            note = missing if text is None else ""
         return {"curl": shlex.join(words), "note": note}
 
     def _authorization(self, state: State) -> Iterator[tuple[str, str]]:
@@ -106,7 +108,7 @@ class Exchange:
         if not signed or self.caller is None:
             return
         if self.caller.user is None:
-            raise Refusal(400, "INVALID_PARAMETER", "this endpoint takes signatures alone, and each serves once")
+            raise Refusal(400, "INVALID_PARAMETER", "this endpoint accepts only signatures, which work only once")
         caller = self.caller
         token = next((token for token, each in state.bearers.items() if each is caller), None)
         if token is None:
@@ -126,20 +128,20 @@ _KEPT_AUTHORIZATIONS: Final = ("Bearer ", "Basic ")
 
 
 class Exchanges:
-    """The latest requests with their bodies, the oldest first."""
+    """The latest requests with their bodies, oldest first."""
 
     def __init__(self) -> None:
         self._kept: deque[Exchange] = deque(maxlen=KEPT)
 
     def open(self, record: RequestRecord, received: Received) -> Exchange:
-        """Remembers a request that was received."""
+        """Records a received request."""
         request = Message.of(received.headers, received.body)
         exchange = Exchange(record=record, query=received.query, request=request)
         self._kept.append(exchange)
         return exchange
 
     def get(self, number: str) -> Exchange:
-        """Returns the request with a number. Raises Refusal if it is not kept."""
+        """Returns the request with this number. Raises Refusal if it is not kept."""
         for each in self._kept:
             if str(each.record.number) == number:
                 return each
@@ -149,7 +151,7 @@ class Exchanges:
         raise Refusal(404, "NOT_FOUND", message, parameter="number")
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Removes all requests."""
         self._kept.clear()
 
 

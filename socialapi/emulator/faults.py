@@ -1,4 +1,4 @@
-"""Scripted faults: their declarations, which requests they apply to, and how they are played."""
+"""Scripted faults: their declarations, the requests to which they apply, and their simulation."""
 
 import asyncio
 import collections
@@ -34,7 +34,7 @@ class Pauses:
         return self._ended.is_set()
 
     async def pause(self, seconds: float) -> None:
-        """Waits for this much real time, or less if the emulator closes."""
+        """Waits for this number of real seconds, or until the emulator closes."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._ended.wait()
@@ -79,14 +79,14 @@ LINK_FAULTS: Final = ("link_error",)
 STREAM_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("stream_"))
 """Faults that apply to streams only."""
 DELIVERY_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("delivery_"))
-"""Faults of deliveries to webhooks, which apply to no request."""
+"""Faults that apply to webhook deliveries only, not to requests."""
 
 SPENT_KEPT: Final = 100
-"""The number of faults that are listed after they have applied for the last time."""
+"""The maximum number of spent faults that are listed."""
 
 _DAY: Final = 86_400.0
 _Seconds = Annotated[float, Ge(0.0), Le(_DAY)]
-_Name = Annotated[str, Pattern("[A-Za-z]+", "must be a name in letters")]
+_Name = Annotated[str, Pattern("[A-Za-z]+", "must contain only letters")]
 
 
 _RESOURCE: Final = {"resource_id": "1", "resource_type": "tweet"}
@@ -113,7 +113,7 @@ PROBLEM_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "streaming-connection": {"connection_issue": "TooManyConnections"},
     "usage-capped": {"period": "Monthly", "scope": "Product"},
 }
-"""The documented types of problems, each with its fields as a fault sets them."""
+"""The documented problem types, each with the fields that a fault sends by default."""
 _PROBLEM_STATUSES: Final[Mapping[str, int]] = {
     "client-disconnected": 503,
     "operational-disconnect": 503,
@@ -133,7 +133,7 @@ _PROBLEM_STATUSES: Final[Mapping[str, int]] = {
     ),
     403,
 )
-"""The usual status of each problem type; the documentation does not say which status goes with which."""
+"""The usual status of each problem type; the documentation does not specify it."""
 
 
 @attrs.frozen(kw_only=True)
@@ -141,67 +141,71 @@ class Fault:
     """A scripted fault. Fields that its kind does not use are ignored.
 
     - `status`: answer `status` (503) at once, with `Retry-After` if `retry_after_seconds` is given.
-      From the platform API this is a problem, of the type `problem` if it is given; then `status`
-      is by default a usual one of that type, and `problem_fields` replace fields that it has.
+      The platform API sends a problem, of the type `problem` if it is given. In that case `status`
+      defaults to a usual status of that type, and `problem_fields` replace fields of the problem.
     - `html`: the same, with an HTML page as the body.
-    - `joined_headers`, `decimal_headers`: process, then answer with headers of limits as proxies leave
-      them: `20, 20` in place of 20, or `20.0`. With `status`, answer that in place of the service,
-      as the fault `status` does.
-    - `odd_token`: process, then give a token with its scopes in an array and its lifetime as a text.
+    - `joined_headers`, `decimal_headers`: process the request, but alter the rate-limit headers as some
+      proxies do: `20, 20` instead of 20, or `20.0`. With `status`, do not process the request, but
+      answer as the fault `status` does.
+    - `odd_token`: process the request, but return a token with an array of scopes and its lifetime as a
+      string.
     - `reset_before`, `reset_after`: reset the connection before or after processing.
-    - `stall`: silence for `delay_seconds` or until the client disconnects, then a reset; nothing is
-      processed.
-    - `truncate`: process, then cut the answer after `after_bytes` of its body (by default in the
-      middle).
-    - `slow`: process, then send the answer slowly over `delay_seconds` (1).
-    - `count_mismatch`: accept an upload, apply nothing, and answer a `success_count` that is one
-      too low.
-    - `operation_error`: refuse an upload because of its operation `index` (0); nothing is
-      processed.
-    - `product_missing`: lose the product `index` (0) of a request; it is not in the answer.
+    - `stall`: send nothing for `delay_seconds` or until the client disconnects, then reset the
+      connection; nothing is processed.
+    - `truncate`: process the request, but cut the response after `after_bytes` of its body (by default
+      in the middle).
+    - `slow`: process the request, but spread the response over `delay_seconds` (1).
+    - `count_mismatch`: accept an upload, apply nothing, and return a `success_count` that is one too
+      low.
+    - `operation_error`: refuse an upload because of its operation `index` (0); nothing is processed.
+    - `product_missing`: lose the product `index` (0) of a request, and omit it from the response.
     - `product_error`: refuse the product `index` (0) of a request; the others are accepted.
     - `link_error`: do not link the stream; answer 200 with `provisioned` false and a problem of the
       type `problem` (`about:blank`) in `errors`.
-    - `latency`: wait `delay_seconds` (1) first; it adds to other faults and uses none of them up.
+    - `latency`: wait `delay_seconds` (1) first. It is added to other faults and does not use them up.
 
-    For a stream, after `after_lines` (0) lines on the connection, not counting keep-alives:
+    Stream faults begin after `after_lines` (0) lines on the connection, not counting keep-alives:
 
-    - `stream_close`: end the answer as complete, without a notice.
+    - `stream_close`: end the response normally, without a notice.
     - `stream_drop`: cut the connection in the middle of a line.
     - `stream_silence`: send nothing more, not even keep-alives.
     - `stream_long_line`: send one line of 600 KB, then continue.
     - `stream_garbage`: send one line that is not JSON, then continue.
-    - `stream_drip`: send each further line in pieces, over `delay_seconds` (1).
+    - `stream_drip`: send each subsequent line in pieces, over `delay_seconds` (1).
     - `stream_disconnect`: send a problem with `disconnect_type` (OperationalDisconnect) or
-      `connection_issue`, or of the type `problem`, then end the answer.
+      `connection_issue`, or of the type `problem`, then end the response.
 
-    For a delivery to a webhook, send another one before it that differs from it:
+    Delivery faults send an extra delivery to a webhook before the real one:
 
-    - `delivery_duplicate`: in nothing.
-    - `delivery_tampered`: in its body; the signature is the same.
-    - `delivery_forged`: it is signed with a secret that is not the app's.
-    - `delivery_unsigned`: it has no signature.
+    - `delivery_duplicate`: an identical one.
+    - `delivery_tampered`: one with a different body but the same signature.
+    - `delivery_forged`: one that is signed with a secret other than the app's.
+    - `delivery_unsigned`: one without a signature.
     """
 
     fault: FaultKind
     method: Annotated[str, Pattern("[A-Za-z]+", "must be an HTTP method")] | None = None
-    """Only requests with this method; None for any."""
+    """Only requests with this method, or None for any method."""
     path: (
-        Annotated[str, Pattern("/[^?#]*", "must be a path as on the wire, starting with / and without a query")] | None
+        Annotated[str, Pattern("/[^?#]*", "must be an undecoded path that starts with / and has no query")] | None
     ) = None
-    """Only requests with this path, in which `*` stands for any one segment; None for any but token requests."""
+    """Only requests with this path, in which `*` matches any single segment. Without a path, the fault applies to all
+    requests except token requests.
+    """
     headers: Mapping[str, str] | None = None
-    """Only requests with these headers, each with this value, so that tests that share an emulator do
-    not meet the faults of others: `{"x-emulator-scope": "checkout"}`. Deliveries have none.
+    """Only requests with these header values, so that tests that share an emulator do not affect each other:
+    `{"x-emulator-scope": "checkout"}`. They do not apply to webhook deliveries.
     """
     times: Annotated[int, Ge(1)] | None = None
-    """The maximum number of requests. The default is one; there is no maximum with a probability, and for `latency`."""
+    """The maximum number of affected requests. The default is 1, or no limit if there is a probability or the fault is
+    `latency`.
+    """
     after_requests: Annotated[int, Ge(0)] | None = None
-    """How many matching requests, or deliveries, pass before the fault applies. None by default."""
+    """The number of matching requests or deliveries that pass before the fault applies. The default is 0."""
     probability: Annotated[float, Gt(0.0), Le(1.0)] | None = None
-    """The probability with which it applies to each matching request."""
+    """The probability with which the fault applies to each matching request."""
     seed: int | None = None
-    """The seed of the draws, which makes them repeatable; by default the number of faults added before."""
+    """The random seed, which makes the draws repeatable. The default is the number of faults added before this one."""
     status: Annotated[int, Ge(200), Le(599)] | None = None
     retry_after_seconds: _Seconds | None = None
     delay_seconds: _Seconds | None = None
@@ -210,19 +214,21 @@ class Fault:
     after_lines: Annotated[int, Ge(0)] | None = None
     disconnect_type: _Name | None = None
     connection_issue: _Name | None = None
-    """A field of `stream_disconnect`; with `status` it answers a problem of the kind `streaming-connection`."""
-    problem: Annotated[str, Pattern("|".join(PROBLEM_FIELDS), "must be a documented type of problem")] | None = None
+    """A field of the problem that `stream_disconnect` sends. With `status`, it makes the response a problem of the type
+    `streaming-connection`.
+    """
+    problem: Annotated[str, Pattern("|".join(PROBLEM_FIELDS), "must be a documented problem type")] | None = None
     problem_fields: Mapping[str, Any] | None = None
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule for headers whose values are no texts."""
+        """Yields a broken rule if any header value is not a string."""
         if not all(isinstance(value, str) for value in data.get("headers", {}).values()):
             yield BrokenRule(path="headers", reason="values must be strings")
 
 
 class _ScriptedFault:
-    """A fault, with the numbers of requests to let through first and to affect after that."""
+    """A fault with two counts: the requests to let through first, and the requests to affect after that."""
 
     def __init__(self, fault: Fault, ordinal: int) -> None:
         self.fault = fault
@@ -232,11 +238,11 @@ class _ScriptedFault:
         self._random = random.Random(ordinal if fault.seed is None else fault.seed)  # noqa: S311 - a script, no secret
 
     def hits(self, method: str, segments: list[str], headers: Mapping[str, str]) -> bool:
-        """Returns whether the fault applies to the request; draws and counts."""
+        """Returns whether the fault applies to the request. Every matching call draws and counts."""
         return self.left != 0 and self._matches(method, segments, headers) and self.draws()
 
     def draws(self) -> bool:
-        """Returns whether the fault applies to a matching request or delivery; draws and counts."""
+        """Returns whether the fault applies to a matching request or delivery. Every call draws and counts."""
         if self._passing:
             self._passing -= 1
             return False
@@ -266,11 +272,11 @@ class Picked:
     delay_seconds: float = 0.0
     fault: Fault | None = None
     name: str | None = None
-    """The name for the log: the fault, or else `latency`."""
+    """The fault name for the log: the other fault if there is one, or `latency`."""
 
 
 class Faults:
-    """The scripted faults, in the order they were added. A request gets the first that matches."""
+    """The scripted faults, in the order they were added. The first fault that matches a request applies."""
 
     def __init__(self) -> None:
         self._scripted: list[_ScriptedFault] = []
@@ -278,7 +284,7 @@ class Faults:
         self._added = 0
 
     def add(self, fault: FaultKind | str, **options: Any) -> Fault:
-        """Adds a fault, whose fields are the options. Raises InvalidInput if they do not go together."""
+        """Adds a fault with these options as its fields. Raises InvalidInput if the options cannot be combined."""
         return self.script({"fault": fault, **options})
 
     def script(self, declared: Mapping[str, Any]) -> Fault:
@@ -292,11 +298,11 @@ class Faults:
         return fault
 
     def to_wire(self) -> list[dict[str, Any]]:
-        """Returns the faults that can still apply, each with how often it can; null means without end."""
+        """Returns the faults that can still apply, each with the number of times left, or null if unlimited."""
         return list(map(_to_wire, self._scripted))
 
     def spent_to_wire(self) -> list[dict[str, Any]]:
-        """Returns the latest faults that have applied as often as they were to."""
+        """Returns the most recent spent faults."""
         return list(map(_to_wire, self._spent))
 
     def clear(self) -> None:
@@ -314,9 +320,8 @@ class Faults:
         *,
         is_token_request: bool = False,
     ) -> Picked:
-        """Returns the faults of a request. `own` are those that apply to its endpoint and
-        not to every one. A fault without a path skips token requests, which clients send before
-        the request under test.
+        """Returns the faults of a request. `own` are the faults that its endpoint declares. A fault without a path
+        skips token requests, which clients send before the request under test.
         """
         if not self._scripted:
             return _NOTHING
@@ -336,7 +341,7 @@ class Faults:
         return Picked(delay, hit, name)
 
     def pick_for_delivery(self) -> Fault | None:
-        """Returns the fault of a delivery to a webhook. Deliveries have no path, so all of them are alike."""
+        """Returns the fault for the next webhook delivery. Deliveries have no path, so every delivery fault matches."""
         if not self._scripted:
             return None
         hit = next((each for each in self._scripted if each.fault.fault in DELIVERY_FAULTS and each.draws()), None)
@@ -365,7 +370,7 @@ _NOTHING: Final = Picked()
 
 
 LONGEST_STALL_SECONDS: Final = 600.0
-"""The time after which a stall without `delay_seconds` ends, unless the client left before."""
+"""The time after which a stall without `delay_seconds` ends, unless the client disconnects first."""
 
 _CHECK_INTERVAL_SECONDS: Final = 0.05
 _DRIPS: Final = 20
@@ -381,7 +386,9 @@ def _status(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], proble
 
 
 def scripted_problem(fault: Fault) -> tuple[str, dict[str, Any]]:
-    """Returns the slug of the problem that a fault sets, empty for none, and the fields of its type."""
+    """Returns the slug of the problem type that a fault specifies (empty if it specifies none), and the fields of the
+    problem.
+    """
     slug = fault.problem or ("streaming-connection" if fault.connection_issue else "")
     fields = dict(PROBLEM_FIELDS.get(slug, {}))
     if fault.connection_issue is not None:
@@ -420,7 +427,7 @@ INSTEAD: Final[Mapping[str, Instead]] = {
     "html": _html,
     "operation_error": _operation_error,
 }
-"""Faults that respond instead of the service, before authentication."""
+"""Faults that replace the service's response, before authentication."""
 
 
 def instead_of_service(fault: Fault | None) -> Instead | None:
@@ -434,7 +441,7 @@ _OF_LIMITS: Final = ("-limit", "-remaining", "-reset", "retry-after")
 
 
 def _with_limits(headers: Mapping[str, str], write: Callable[[str], str]) -> dict[str, str]:
-    """Returns the headers, those of limits as `write` writes them."""
+    """Returns the headers, with the rate-limit values formatted by `write`."""
     return {name: write(value) if name.lower().endswith(_OF_LIMITS) else value for name, value in headers.items()}
 
 
@@ -461,8 +468,8 @@ ALTERED: Final[Mapping[str, Callable[[Mapping[str, str], bytes], tuple[Mapping[s
 
 
 def reset(request: web.BaseRequest) -> None:
-    """Closes the connection with RST: what was not sent yet is lost, and the client sees an error
-    rather than an end.
+    """Closes the connection with RST: unsent data is lost, and the client sees an error instead of the end of the
+    response.
     """
     transport = request.transport
     if transport is None:
@@ -477,7 +484,9 @@ async def _reset_before(request: web.BaseRequest, fault: Fault, pauses: Pauses) 
 
 
 async def _stall(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
-    """Waits until the client has left, which aiohttp tells by a missing transport only, or the stall is over."""
+    """Waits until the client has disconnected or the stall is over. aiohttp reveals a disconnected client only by its
+    missing transport.
+    """
     clock = asyncio.get_running_loop().time
     ends_at = clock() + (LONGEST_STALL_SECONDS if fault.delay_seconds is None else fault.delay_seconds)
     while request.transport is not None and not pauses.ended and (left := ends_at - clock()) > 0:
@@ -504,7 +513,7 @@ async def _reset_after(
 async def _truncate(
     request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
 ) -> None:
-    """Sends the response without its end. Always omits at least one byte, so that the response is incomplete."""
+    """Sends the response without its end. Always omits at least one byte, so that the response is never complete."""
     wanted = len(body) // 2 if fault.after_bytes is None else fault.after_bytes
     await response.prepare(request)
     await response.write(body[: min(wanted, len(body) - 1)])

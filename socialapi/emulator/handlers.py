@@ -1,4 +1,4 @@
-"""The registration of handlers for routes, and the calls that handlers get."""
+"""The registration of handlers for routes, and the calls that handlers receive."""
 
 import functools
 import importlib
@@ -28,12 +28,12 @@ from socialapi.routes.route import ADS, PLATFORM, Method, Route
 
 @attrs.define(eq=False)
 class Call:
-    """An authenticated request to an endpoint, whose arguments break no rule.
+    """An authenticated request to an endpoint, with valid arguments.
 
-    `path` and `query` are the parameters with their declared types; for a write whose parameters
-    travel in the query, `query` includes those of a form. `body` is the decoded JSON. `echo` is
-    what an advertising answer repeats. `state` is the state when the request arrived, even if it
-    has been reset since. `fault` is a fault that the handler itself has to play.
+    `path` and `query` are the parameters with their declared types. For a write that sends its parameters in the query,
+    `query` also includes form parameters. `body` is the decoded JSON. `echo` holds the request parameters that an
+    advertising response echoes. `state` is the state when the request arrived, even if it has been reset since. `fault`
+    is a fault that the handler must simulate itself.
     """
 
     service: Service
@@ -54,7 +54,7 @@ class Call:
 
     @property
     def user(self) -> User:
-        """The user of an endpoint that acts for one."""
+        """The user for whom the endpoint acts."""
         assert self.caller.user is not None
         return self.caller.user
 
@@ -74,10 +74,10 @@ class Call:
 
 
 class StreamAnswer(Protocol):
-    """A response without an end, which writes itself to the client. `serve` is called exactly once."""
+    """An endless response, which writes itself to the client. `serve` is called exactly once."""
 
     async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Prepares the response, writes it, and returns at its end."""
+        """Prepares and writes the response. Returns when the response ends."""
 
 
 Handler = Callable[[Call], Awaitable[Answer | StreamAnswer]]
@@ -101,12 +101,12 @@ class Endpoint:
 
     @property
     def style(self) -> ApiStyle:
-        """The style of its responses."""
+        """The style of the endpoint's responses."""
         return style_of(self.route.family)
 
     @property
     def is_stream(self) -> bool:
-        """Whether its responses are streams."""
+        """Whether the endpoint's responses are streams."""
         return get_origin(self.route.result) is Streamed
 
     @property
@@ -116,7 +116,7 @@ class Endpoint:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """The faults that apply to it and not to every endpoint."""
+        """The faults that apply only to endpoints that declare them."""
         return STREAM_FAULTS if self.is_stream else self.own_faults
 
 
@@ -145,13 +145,11 @@ def serves(
 ) -> Callable[[Handler], Handler]:
     """Registers the decorated function as the handler of the route.
 
-    The style of the route's API decides who may call it, how its arguments are read and how
-    refusals are worded. `caller` replaces the kinds of credentials that the route declares. `rules`
-    yields the broken rules that depend on what is stored; it is called when no other rule is
-    broken, and may raise Refusal. `refuse` may replace the refusal of broken rules.
-    With `checks_body=False` the handler checks the body itself. `measure` counts the operations and
-    users of an upload, for the log. `faults` are those that apply to this route and not to every
-    one.
+    The style of the route's API determines who may call it, how its arguments are read and how refusals are worded.
+    `caller` replaces the default authentication of the route. `rules` yields the broken rules that depend on stored
+    data. It is called if no other rule is broken, and may raise Refusal. `refuse` may replace the refusal for broken
+    rules. With `checks_body=False` the handler checks the body itself. `measure` counts the operations and users of an
+    upload, for the log. `faults` are the faults that apply to this route but not to every route.
     """
 
     def register(handler: Handler) -> Handler:
@@ -182,7 +180,7 @@ def endpoint_table() -> Dispatcher[Endpoint]:
 
 @attrs.frozen
 class _Asked:
-    """As much of a request as a dispatcher looks at."""
+    """The part of a request that a dispatcher reads."""
 
     method: str
     rel_url: yarl.URL
@@ -196,7 +194,9 @@ async def is_implemented(method: str, path: str) -> bool:
 
 
 def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint] | None:
-    """Returns the endpoint that answers a request with its latest stub. It checks credentials like other endpoints."""
+    """Returns the endpoint that answers a request with its latest matching stub. The endpoint checks credentials as
+    others do.
+    """
     mount = next((each for each in sorted(MOUNTS.values(), reverse=True) if path.startswith(f"{each}/")), "")
     stub = stubs.find(method, path.removeprefix(mount), query)
     if stub is None:

@@ -1,5 +1,5 @@
-"""Which hosts are this machine and which are public, who may use the control plane, and where
-webhooks may be delivered.
+"""Rules for hosts: which are this machine or public, who may use the control plane, and where webhooks may be
+delivered.
 """
 
 import ipaddress
@@ -35,7 +35,7 @@ class Authority:
 
 
 def parse_authority(text: str) -> Authority | None:
-    """Returns the host and port of a `Host` header or a URL, or None if the text is neither or has user information."""
+    """Returns the host and port of a `Host` header or a URL, or None if the text is invalid or has user information."""
     match = _AUTHORITY.fullmatch(text)
     if match is None:
         return None
@@ -46,7 +46,7 @@ def parse_authority(text: str) -> Authority | None:
 
 
 def parse_address(host: str) -> Address | None:
-    """Returns the IP address if it is spelled in the usual way; None for names, and for spellings such as `0x7f.1`."""
+    """Returns the IP address if it has the usual form, or None for names and for forms such as `0x7f.1`."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -60,7 +60,7 @@ def is_localhost(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether a host can only be this machine: `localhost`, a name below it, or a loopback address."""
+    """Returns whether a host always refers to this machine: `localhost`, a name below it, or a loopback address."""
     address = parse_address(host)
     if address is None:
         return is_localhost(host)
@@ -72,8 +72,7 @@ def is_public(host: str) -> bool:
     """Returns whether the host of a URL can be reached from everywhere: a name in a public domain, a
     global IPv4 address, or a global IPv6 address in brackets.
 
-    IPv4 addresses that are not spelled as four decimal numbers are refused, since only some clients
-    read them.
+    IPv4 addresses in any form but four decimal numbers are refused, because only some clients accept them.
     """
     if host.startswith("["):
         address = parse_address(host.strip("[]"))
@@ -100,11 +99,11 @@ def split_target(raw_target: str) -> tuple[str | None, str]:
 
 
 class ControlAccess:
-    """Decides which requests to the control plane are allowed.
+    """The rule for which requests to the control plane are allowed.
 
-    A web page elsewhere can make a browser send requests here, and read the answers under a name
-    that it makes resolve to this machine (DNS rebinding). So the host has to be one that such a
-    page cannot have, and a request that a browser says comes from another origin is refused.
+    A web page elsewhere can make a browser send requests here. It can also read the responses if it makes its own host
+    name resolve to this machine (DNS rebinding). So the host must be one that such a page cannot have, and requests
+    that a browser marks as coming from another origin are refused.
     """
 
     def __init__(self, allow_hosts: Iterable[str] = ()) -> None:
@@ -120,14 +119,14 @@ class ControlAccess:
         host = own.host
         if parse_address(host) is None and not is_localhost(host) and host.removesuffix(".") not in self._allowed:
             raise forbidden(
-                f"the control plane does not answer to the host {host!r}: if it is a name of this emulator, "
+                f"the control plane does not accept the host {host!r}: if this is a name of the emulator, "
                 f"start it with --allow-host {host} (allow_hosts= of Emulator)"
             )
         origins = headers.getall("Origin", [])
         if any(not _is_same_origin(origin, own) for origin in origins):
-            raise forbidden("the control plane does not answer to web pages of another origin")
+            raise forbidden("the control plane does not accept requests from web pages of another origin")
         if not origins and headers.get("Sec-Fetch-Site", "").strip().lower() in ("cross-site", "same-site"):
-            raise forbidden("the control plane does not answer to requests from another site")
+            raise forbidden("the control plane does not accept requests from another site")
 
 
 def _is_same_origin(origin: str, own: Authority) -> bool:
@@ -142,13 +141,13 @@ def _is_same_origin(origin: str, own: Authority) -> bool:
 def _host_name(name: str) -> str:
     found = parse_authority(name)
     if found is None or found.port is not None or ":" in name:
-        raise ConfigurationError(f"an allowed host is a name without scheme and port, not {name!r}")
+        raise ConfigurationError(f"an allowed host must be a name without scheme and port, not {name!r}")
     return found.host.removesuffix(".")
 
 
 @attrs.frozen
 class DeliveryTargets:
-    """Decides where the requests for a webhook's URL may be sent."""
+    """The rule for where the requests for a webhook's URL may be sent."""
 
     allow_remote: bool = False
 
@@ -162,10 +161,10 @@ class DeliveryTargets:
         if not host or url.scheme not in _DEFAULT_PORTS:
             return f"the target {target!r} is not an http address"
         if user_info:
-            return "a target takes no user name and password"
+            return "a target must not contain a user name or password"
         if self.allow_remote or is_loopback(host):
             return None
         return (
-            f"the target's host {host!r} is not localhost and no loopback address: to deliver to it, "
+            f"the target's host {host!r} is neither localhost nor a loopback address: to deliver to it, "
             "start the emulator with --allow-remote-targets (allow_remote_targets= of Emulator)"
         )

@@ -1,4 +1,4 @@
-"""JSON Schemas of declared types: of the models, and of the rules of their fields."""
+"""JSON Schemas of the declared types: the models, and the rules of their fields."""
 
 import datetime
 import inspect
@@ -51,7 +51,7 @@ _SCALARS: Final[Mapping[Any, Schema]] = {
 }
 
 _ALSO_BLANK: Final = r"\u001c-\u001f\u0085"
-"""Characters that are blanks to Python's expressions, and not to those of JSON Schema."""
+"""Characters that are whitespace in Python's regular expressions, but not in those of JSON Schema."""
 _NOT_BLANK: Final = rf"[^\s{_ALSO_BLANK}]"
 
 _EVENT_TYPES: Final = (*typing.get_args(EventType), *DEPRECATED_EVENT_TYPES, *EVENT_TYPE_ALIASES)
@@ -62,13 +62,13 @@ _NARROWED: Final[Mapping[tuple[type, str], Any]] = {
     (SubscriptionDraft, "event_type"): Literal[_EVENT_TYPES],
     (ProductsBody, "products"): Annotated[tuple[Product, ...], MinLen(1), MaxLen(MAX_PRODUCTS)],
 }
-"""The types of fields whose values the handlers check, beyond what the declarations say."""
+"""The types of fields whose values the handlers check more strictly than the declarations do."""
 
-MORE_RULES: Final = "Further rules span several fields; a refusal lists each that is broken."
+MORE_RULES: Final = "Other rules span several fields. A refusal lists every broken rule."
 
 
 class JsonSchemas:
-    """The JSON Schemas of types. Each class is a component that is described once, by its name."""
+    """The JSON Schemas of types. Each class is described once, as the component with its name."""
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
@@ -89,11 +89,11 @@ class JsonSchemas:
         return _simple(declared, origin, arguments)
 
     def properties(self, cls: Any) -> dict[str, Schema]:
-        """Returns the schemas of the fields of a class, by their names on the wire."""
+        """Returns the schemas of the fields of a class, by wire name."""
         return {name: self.of(kind) for name, kind in fields_of(cls).items()}
 
     def resolved(self, schema: Schema) -> Schema:
-        """Returns the component that a reference names, or the schema itself."""
+        """Returns the component that a reference points to, or the schema itself."""
         return self.components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
     def _component(self, cls: Any) -> Schema:
@@ -122,7 +122,7 @@ class JsonSchemas:
             field = rules[0].field
             members = {tag: self.of(member) for tag, member in members_by_tag(base, field).items()}
             for tag, reference in members.items():
-                # The field has a default in Python, but tells the classes apart on the wire.
+                # The field has a default in Python, but is required on the wire to distinguish the classes.
                 component = self.resolved(reference)
                 component["required"] = list(dict.fromkeys((*component.get("required", ()), field)))
                 component["properties"][field] = {"const": tag}
@@ -143,7 +143,7 @@ class JsonSchemas:
 
 
 def _given_alternatives(cls: Any) -> Schema:
-    """Returns the keywords for fields of which one must be given, or one at most."""
+    """Returns the keywords for alternative fields: whether one is required, and whether more than one is allowed."""
     alternatives: Alternatives | None = getattr(cls, "alternatives", None)
     if alternatives is None:
         return {}
@@ -171,7 +171,7 @@ def _either(schemas: Sequence[Schema]) -> Schema:
 
 
 def fields_of(cls: Any) -> dict[str, Any]:
-    """Returns the types of the fields by their names on the wire, as the emulator takes them."""
+    """Returns the types of the fields by wire name, as the emulator accepts them."""
     if typing.is_typeddict(cls):
         hints = typing.get_type_hints(cls, include_extras=True)
         declared = {name: value_type(kind) for name, kind in hints.items() if name != "extra"}
@@ -195,7 +195,7 @@ _OPEN_FORMS: Final = (AppOnlyTokenRequest, InvalidateTokenRequest, OAuth2TokenRe
 
 
 def is_open(cls: Any) -> bool:
-    """Returns whether objects may have members that are not declared."""
+    """Returns whether objects may have undeclared fields."""
     if cls in _OPEN_FORMS:
         return True
     if cls is PostDraft:
@@ -217,8 +217,8 @@ def _constrained(schema: Schema, rule: Any) -> Schema:
 
 
 def _merged(schema: Schema, keywords: Schema) -> Schema:
-    """Returns the schema with the keywords, which win over its own. Two patterns both apply, unless
-    the schema's own pattern goes with a format, or only demands a text that is not blank.
+    """Returns the schema with the keywords, which override its own. If both have a pattern, both patterns apply, unless
+    the schema's own pattern belongs to a format or only requires a nonblank string.
     """
     if "pattern" in schema and "pattern" in keywords and "format" not in schema and schema["pattern"] != _NOT_BLANK:
         return schema | {"allOf": [*schema.get("allOf", ()), keywords]}
@@ -229,7 +229,9 @@ _BLANKS_IN_PATTERN: Final = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\[sS]")
 
 
 def portable_pattern(expression: str) -> str:
-    """Returns an expression for complete strings in a form that every JSON Schema validator interprets the same way."""
+    """Returns a regular expression for complete strings, in a form that every JSON Schema validator interprets the same
+    way.
+    """
     return f"^(?:{_BLANKS_IN_PATTERN.sub(_portable_blanks, expression)})$"
 
 

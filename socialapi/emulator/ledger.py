@@ -12,39 +12,39 @@ from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId, State
 
 LOG_LENGTH: Final = 100_000
-"""The number of requests that are remembered; the counts per route go on beyond that."""
+"""The number of requests that are kept. The counts per route also include older requests."""
 
 UNKNOWN_ROUTE: Final = "unknown route"
 
 
 @attrs.define(kw_only=True)
 class RequestRecord:
-    """A received request. `status` is None while it is processed, and stays None if the connection
-    was cut without an answer.
+    """A received request. `status` is None while the request is processed, and stays None if the connection was cut
+    without a response.
     """
 
     number: int = 0
-    """The number of the request since the start or the last reset, from 1."""
+    """The number of the request since the start or the last reset, starting at 1."""
     time: float
-    """The time when its head arrived, in epoch seconds of the emulator's clock."""
+    """The time when the request headers arrived, in epoch seconds of the emulator's clock."""
     method: str
     path: str
-    """The path as on the wire, without the query."""
+    """The undecoded path, without the query."""
     route: str | None
-    """The path template, None for unknown paths."""
+    """The path template, or None for unknown paths."""
     status: int | None = None
     operations: int | None = None
-    """The number of operation objects in the body, or of products in a PUT; None where a route takes neither."""
+    """The number of operation objects in the body, or of products in a PUT; None if the route accepts neither."""
     users: int | None = None
     """The number of user objects in all operations of the body."""
     body_sha256: str | None = None
-    """The hexadecimal digest of the whole body; None for an empty one and one that did not arrive."""
+    """The hexadecimal digest of the complete body; None if the body is empty or did not arrive."""
     fault: str | None = None
     transaction_id: str | None = None
-    """The id of the request in the header `x-transaction-id` of its response."""
+    """The id that the response returned in the header `x-transaction-id`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the record as `GET /_emulator/requests` prints it."""
+        """Returns the record as `GET /_emulator/requests` returns it."""
         return attrs.asdict(self)
 
 
@@ -57,42 +57,42 @@ class RequestLog:
         self._counts: dict[str, Counter[int | None]] = {}
 
     def open(self, record: RequestRecord) -> RequestRecord:
-        """Remembers a request that is being received."""
+        """Adds a request that is being received."""
         self.received += 1
         record.number = self.received
         self.records.append(record)
         return record
 
     def close(self, record: RequestRecord, status: int | None) -> None:
-        """Notes how a request ended."""
+        """Records the outcome of a request."""
         record.status = status
         name = f"{record.method} {record.route}" if record.route else UNKNOWN_ROUTE
         self._counts.setdefault(name, Counter())[status] += 1
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Removes all requests and counts."""
         self.records.clear()
         self.received = 0
         self._counts.clear()
 
     def after(self, number: int, limit: int) -> list[RequestRecord]:
-        """Returns the first remembered requests after the one with this number."""
+        """Returns the first stored requests after the one with this number."""
         newer = min(self.received - max(number, 0), len(self.records))
         # Read from the end, where most of the requested records are: indexing a long deque is slow in the middle.
         found = list(islice(reversed(self.records), max(newer - limit, 0), max(newer, 0)))
         return found[::-1]
 
     def newest(self, limit: int) -> list[RequestRecord]:
-        """Returns the newest requests, the oldest of them first."""
+        """Returns the newest requests, oldest first."""
         return self.after(self.received - limit, limit)
 
     def totals(self) -> dict[str, Any]:
-        """Returns the counts of all routes together, in the form that `summary` has for each."""
+        """Returns the combined counts of all routes, in the form that `summary` uses for each route."""
         return _summary(sum(self._counts.values(), Counter()))
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """Returns, by route, the requests accepted (2xx), refused (any other status) and cut off
-        unanswered, and the number of each status.
+        """Returns, by route, the number of requests that were accepted (2xx), refused (any other status) or cut off
+        without a response, and the number of responses with each status.
         """
         return {route: _summary(counts) for route, counts in sorted(self._counts.items())}
 
@@ -112,11 +112,10 @@ Entry = dict[str, Any]
 
 
 class Ledger:
-    """A summary: the members of each audience and list, answers by route and status, and deliveries.
+    """A summary: the members of each audience and list, responses by route and status, and deliveries.
 
-    Members in force and the `products` of each catalog are given as a number and a `Checksum`.
-    `records` counts, by account and kind, the other records that
-    are not deleted.
+    The current members and the `products` of each catalog are given as a number and a `Checksum`. `records` counts the
+    other undeleted records, by account and kind.
 
     It is computed in steps, because millions of members take seconds: iterate over `steps`, then
     read `result`.
@@ -137,7 +136,7 @@ class Ledger:
         }
 
     def steps(self) -> Iterator[None]:
-        """Computes the summary, a table or a slice of members at each step."""
+        """Computes the summary, one table or one slice of members per step."""
         for account_id, kind, table in self._tables:
             self.result["records"].setdefault(account_id, {})[kind] = sum(1 for _ in table.live())
             yield

@@ -1,7 +1,7 @@
 """Verifies OAuth 1.0a signatures, independently of the SDK (RFC 5849).
 
-The base string is built from the request line and the `Host` header as they arrived. A client that
-signs an address other than the one it requests is refused, as by the service.
+The base string is built from the request line and the `Host` header as they arrived. A client that signs an address
+other than the one it requests is refused, just as in the service.
 """
 
 import base64
@@ -22,15 +22,15 @@ _REQUIRED: Final = ("oauth_consumer_key", "oauth_signature_method", "oauth_times
 
 
 def unauthorized(message: str) -> Refusal:
-    """Returns the refusal of a request that does not prove who sent it."""
+    """Returns the refusal of an unauthenticated request."""
     return Refusal(401, "UNAUTHORIZED_ACCESS", message)
 
 
 @attrs.frozen
 class Signed:
-    """The parts of a request that a signature covers, besides the parameters of the header.
+    """The parts of a request that a signature covers, except the parameters in the header.
 
-    The body is needed for its hash.
+    The body is needed to check its hash.
     """
 
     method: str
@@ -38,7 +38,7 @@ class Signed:
     path: str
     query: str
     body: bytes | None
-    """The body; None if it is over the limit, and refused because of that."""
+    """The body, or None if it is over the limit and will be refused for that reason."""
     is_form: bool
 
 
@@ -54,7 +54,7 @@ class NonceMemory:
         return self._count
 
     def is_new(self, timestamp: int, nonce: tuple[str, str, str], now: float) -> bool:
-        """Returns whether the (key, token, nonce) is new with this timestamp; remembers it."""
+        """Returns whether the (key, token, nonce) is new for this timestamp, and stores it."""
         if timestamp not in self._by_timestamp or self._count >= self._capacity:
             self._forget(now)
         seen = self._by_timestamp.setdefault(timestamp, set())
@@ -72,8 +72,8 @@ class NonceMemory:
 
 
 def header_parameters(header: str) -> dict[str, str]:
-    """Returns the protocol parameters of `Authorization: OAuth …`, decoded, without the realm; refuses a
-    malformed header.
+    """Returns the protocol parameters of `Authorization: OAuth …`, decoded and without the realm. Refuses a malformed
+    header.
     """
     if not header.isascii():
         raise unauthorized("the Authorization header is not ASCII")
@@ -91,7 +91,9 @@ def header_parameters(header: str) -> dict[str, str]:
 
 
 def check_parameters(protocol: Mapping[str, str], wall: float) -> None:
-    """Refuses what can be refused without a secret: missing parameters, another method or version, an old timestamp."""
+    """Refuses what can be refused without a secret: missing parameters, an unsupported method or version, or an old
+    timestamp.
+    """
     if missing := [name for name in _REQUIRED if not protocol.get(name)]:
         raise unauthorized(f"the Authorization header lacks {', '.join(missing)}")
     if protocol["oauth_signature_method"] != "HMAC-SHA1":
@@ -104,18 +106,18 @@ def check_parameters(protocol: Mapping[str, str], wall: float) -> None:
     if not (timestamp.isascii() and timestamp.isdigit()) or len(timestamp) > 15:
         raise unauthorized("oauth_timestamp must be a whole number of seconds")
     if abs(int(timestamp) - wall) > ALLOWED_SKEW_SECONDS:
-        raise unauthorized(f"oauth_timestamp is more than {ALLOWED_SKEW_SECONDS} s away from the time here")
+        raise unauthorized(f"oauth_timestamp is more than {ALLOWED_SKEW_SECONDS} s away from the emulator's time")
 
 
 def check_signature(signed: Signed, protocol: Mapping[str, str], secrets: tuple[str, str]) -> None:
-    """Refuses a signature that the secrets (of the app and of the token) do not make, and a wrong body hash."""
+    """Refuses a signature that was not made with the secrets of the app and the token, and a wrong body hash."""
     if not (signed.host + signed.path + signed.query).isascii():
         raise unauthorized("the address is not ASCII, so it cannot be signed")
     body_hash = protocol.get("oauth_body_hash")
     if body_hash is not None and signed.body is not None:
         actual = base64.b64encode(hashlib.sha1(signed.body, usedforsecurity=False).digest())
         if not _same(body_hash.encode(), actual):
-            raise unauthorized("oauth_body_hash is not that of the body")
+            raise unauthorized("oauth_body_hash does not match the body")
     key = "&".join(_encoded(secret) for secret in secrets)
     digest = hmac.digest(key.encode(), base_string(signed, protocol).encode(), "sha1")
     if not _same(protocol["oauth_signature"].encode(), base64.b64encode(digest)):
@@ -139,5 +141,5 @@ def _encoded(text: str) -> str:
 
 
 def _same(given: bytes, expected: bytes) -> bool:
-    """Compares in constant time, so that answers do not tell how much of a guess was right."""
+    """Compares in constant time, so that response times do not reveal how much of a guess was right."""
     return hmac.compare_digest(given, expected)

@@ -41,7 +41,7 @@ _NAMES: Final[Mapping[Route[Any], tuple[str, str]]] = {
     for name, route in vars(module).items()
     if isinstance(route, Route)
 }
-"""The tag and the operation id of each route: its area, and the name of its constant."""
+"""The tag and the operation id of each route, which are its area and the name of its constant."""
 
 
 def openapi_document(base_url: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def openapi_document(base_url: str) -> dict[str, Any]:
         "info": {
             "title": "Emulator of the platform, advertising and catalog APIs",
             "version": __version__,
-            "description": f"What is below {MOUNTS['ads_url']} is served below {MOUNTS['ads_sandbox_url']} as well.",
+            "description": f"Every path below {MOUNTS['ads_url']} is also served below {MOUNTS['ads_sandbox_url']}.",
         },
         "servers": [{"url": base_url}],
         "tags": [{"name": tag} for tag in _TAGS],
@@ -86,8 +86,8 @@ def _operation(route: Route[Any], routes: Sequence[Route[Any]], schemas: JsonSch
 
 
 def _named(route: Route[Any]) -> tuple[str, str]:
-    """Returns the tag and the operation id of a route. The forms of pages are sent to routes of the
-    emulator's own, which have no constant to be named by.
+    """Returns the tag and the operation id of a route. The forms of pages are sent to the emulator's own routes, which
+    have no named constant.
     """
     words = re.findall(r"\w+", route.path)
     return _NAMES.get(route) or ("oauth", "_".join((*words[-1:], "decision")) + ("2" if "oauth2" in words else ""))
@@ -96,7 +96,7 @@ def _named(route: Route[Any]) -> tuple[str, str]:
 # Requests
 
 _UNDOCUMENTED_PAGE: Final = {"minimum": 1, "maximum": 1_000}
-"""The sizes of pages whose bounds are not declared."""
+"""The page sizes allowed where no bounds are declared."""
 
 
 def _path_parameters(route: Route[Any], schemas: JsonSchemas) -> Iterator[dict[str, Any]]:
@@ -115,7 +115,7 @@ def _query_parameters(route: Route[Any], schemas: JsonSchemas) -> Iterator[dict[
         if declared is None:
             continue
         cls = without_conditions(declared)
-        # What the third step of OAuth 1.0a needs may be in the header, too.
+        # The parameters of the third OAuth 1.0a step may also be in the header.
         required = (
             () if route.family is OAUTH and route.body_in == "query" and route.query is None else required_of(cls)
         )
@@ -129,7 +129,7 @@ def _query_parameters(route: Route[Any], schemas: JsonSchemas) -> Iterator[dict[
 
 
 def _in_text(name: str, kind: Any, route: Route[Any], schemas: JsonSchemas) -> Schema:
-    """Returns the schema of a parameter. In a query an empty value is null, and commas separate items."""
+    """Returns the schema of a parameter as a string. In a query, an empty value is null, and commas separate items."""
     members = typing.get_args(kind)
     is_nullable = type(None) in members
     if is_nullable:
@@ -166,11 +166,11 @@ _ALSO_LINKED: Final[Mapping[Route[Any], tuple[str, Sequence[Route[Any]]]]] = {
     platform.WEBHOOK_CREATE: ("webhook_id", (platform.STREAM_LINK,)),
     platform.ARTICLE_DRAFT: ("article_id", (platform.ARTICLE_PUBLISH,)),
 }
-"""The routes that take the id of something that another operation creates."""
+"""For each route that creates something: the name of its id, and further routes that accept this id."""
 
 
 def _links(route: Route[Any], routes: Sequence[Route[Any]], schemas: JsonSchemas) -> dict[str, Any]:
-    """Returns the operations that take the id of what this one creates, by name."""
+    """Returns the operations that accept the id of the resource that this route creates, by name."""
     if route.method != "POST" or typing.get_origin(route.result) is not None or not attrs.has(route.result):
         return {}
     fields = schemas.properties(route.result)
@@ -214,7 +214,8 @@ _OF_OAUTH: Final[Mapping[Route[Any], list[dict[str, list[str]]]]] = {
 
 
 def _security(route: Route[Any]) -> list[dict[str, list[str]]]:
-    """Returns the alternative credentials. The advertising API acts for a user, so it accepts no app-only token."""
+    """Returns the alternative credentials. The advertising API acts for a user, so it does not accept app-only tokens.
+    """
     if route.family is OAUTH:
         return _OF_OAUTH.get(route, [])
     schemes = dict.fromkeys(_SCHEMES[kind] for kind in route.family.credentials)
@@ -235,9 +236,9 @@ def _security_schemes(base_url: str, routes: Iterable[Route[Any]]) -> dict[str, 
         "appOnly": {"type": "http", "scheme": "bearer", "description": "The app-only token of an app."},
         "oauth2User": {
             "type": "oauth2",
-            "description": "A user's access token, by the authorization code flow with PKCE.",
+            "description": "A user's access token, obtained by the authorization code flow with PKCE.",
             "flows": {"authorizationCode": flow},
         },
-        "oauth1": {"type": "http", "scheme": "OAuth", "description": "A signature by OAuth 1.0a, with HMAC-SHA1."},
-        "appKey": {"type": "http", "scheme": "basic", "description": "The key and the secret of an app."},
+        "oauth1": {"type": "http", "scheme": "OAuth", "description": "An OAuth 1.0a signature with HMAC-SHA1."},
+        "appKey": {"type": "http", "scheme": "basic", "description": "The key and secret of an app."},
     }

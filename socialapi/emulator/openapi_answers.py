@@ -27,18 +27,18 @@ _MAY_CREATE: Final = (platform.STREAM_RULES_CHANGE,)
 """The routes that return 201 only if they created something."""
 
 _IN_LISTS: Final = (audiences.DO_NOT_REACH_USERS,)
-"""The routes whose response has counts for each operation instead of the request."""
+"""The routes whose response counts users separately for each operation, not for the complete request."""
 
 _AS_PAIRS: Final = (oauth.REQUEST_TOKEN, oauth.ACCESS_TOKEN)
 """The routes that respond with a query string."""
 
 
 def responses_of(route: Route[Any], links: Mapping[str, Any], schemas: JsonSchemas) -> dict[str, Any]:
-    """Returns the responses of a route by status; `links` belong to successful ones."""
+    """Returns the responses of a route by status. `links` belong to the successful responses."""
     if route.result is object:
         page = {HTML: {"type": "string"}}
         moved = {"description": "Back to the app", "headers": {"Location": {"schema": {"type": "string"}}}}
-        shown = {"200": "The page", "400": "A page that says what is wrong", "403": "A page that says why not"}
+        shown = {"200": "The page", "400": "A page that explains the error", "403": "A page that explains the refusal"}
         return {status: _response(text, page) for status, text in shown.items()} | {"302": moved}
     media_type = FORM if route in _AS_PAIRS else JSON
     done = _response("The result", {media_type: _answer(route, schemas)})
@@ -72,7 +72,7 @@ def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:
 
 
 def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Schema:
-    """Returns the schema of a result. If everything that was asked for failed, it has `errors` and no data."""
+    """Returns the schema of a result. If every requested item failed, the result has `errors` and no data."""
     errors = {"type": "array", "minItems": 1, "items": _ref("Problem")}
     properties: Schema = {"data": data, "errors": errors}
     if is_page:
@@ -82,11 +82,11 @@ def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Sc
 
 
 def _streamed(item: Any, schemas: JsonSchemas) -> Schema:
-    """Returns the answer of a stream. OpenAPI 3.1 cannot describe a sequence of documents, so the
-    schema of each is an extension.
+    """Returns the answer of a stream. OpenAPI 3.1 cannot describe a sequence of documents, so their schema is in an
+    extension.
     """
     each = _ACTIVITY_EVENT if item is ActivityEvent else schemas.of(item)
-    text = "One JSON document per line, or an empty line, and no end"
+    text = "An endless sequence of lines, each a JSON document or empty"
     return {"type": "string", "description": text, "x-item-schema": each}
 
 
@@ -146,7 +146,7 @@ _ERRORS: Final[Mapping[str, Schema]] = {
     },
     "AdsErrors": {
         "type": "object",
-        "description": "Why a request was refused: as a whole, or because of some operations of a batch.",
+        "description": "Why a request was refused: as a whole, or because of some of its operations.",
         "required": ["request"],
         "anyOf": [{"required": ["errors"]}, {"required": ["operation_errors"]}],
         "properties": {
@@ -171,22 +171,22 @@ _ERRORS: Final[Mapping[str, Schema]] = {
 }
 
 _REFUSED: Final[Mapping[str, str]] = {
-    "400": "The request breaks rules",
+    "400": "The request is invalid",
     "401": "The credentials are missing, wrong or expired",
     "403": "The caller may not do this",
     "404": "The resource does not exist",
     "409": "The request conflicts with what is stored",
-    "415": "The body is of another media type",
+    "415": "The body has the wrong media type",
     "429": "The rate limit is used up",
 }
 
 
 _KINDS: Final[Mapping[ApiStyle, str]] = {"ads": "Advertising", "oauth": "OAuth", "platform": "Platform"}
-"""The names of the styles in those of components."""
+"""The names of the styles, as used in component names."""
 
 
 def shared_refusals() -> dict[str, Any]:
-    """Returns the error responses of each API, which are components because every operation has them."""
+    """Returns the error responses of each API, which are components because every operation uses them."""
     return {
         f"{kind}{status}": _response(text, content) | ({"headers": _LIMIT_HEADERS} if status == "429" else {})
         for kind, content in _REFUSAL_CONTENT.items()
@@ -198,11 +198,11 @@ HEADERS: Final[Mapping[str, Any]] = {
     name: {"description": text, "schema": {"type": kind}}
     for name, kind, text in (
         ("x-transaction-id", "string", "The id of this request in the log."),
-        ("x-rate-limit-limit", "integer", "The requests of a window."),
-        ("x-rate-limit-remaining", "integer", "The requests that are left in the window."),
+        ("x-rate-limit-limit", "integer", "The number of requests allowed per window."),
+        ("x-rate-limit-remaining", "integer", "The number of requests left in the window."),
         ("x-rate-limit-reset", "integer", "When the window ends, in epoch seconds."),
-        ("x-account-rate-limit-limit", "integer", "The requests of a window of the account."),
-        ("x-account-rate-limit-remaining", "integer", "The requests that are left to the account."),
+        ("x-account-rate-limit-limit", "integer", "The number of requests allowed per window for the account."),
+        ("x-account-rate-limit-remaining", "integer", "The number of requests left in the window of the account."),
         ("x-account-rate-limit-reset", "integer", "When the window of the account ends, in epoch seconds."),
     )
 }
@@ -215,7 +215,7 @@ def _header(name: str) -> Schema:
 _COMMON_HEADERS: Final = {"x-transaction-id": _header("x-transaction-id")}
 _LIMIT_HEADERS: Final = {name: _header(name) for name in HEADERS}
 
-# A token error looks the same in every API, but for the echo in the advertising API.
+# A token error looks the same in every API, except for the echo in the advertising API.
 _REFUSAL_CONTENT: Final[Mapping[str, Mapping[str, Schema]]] = {
     "Platform": {PROBLEM: _ref("Problem"), JSON: _ref("TokenErrors")},
     "Advertising": {JSON: _ref("AdsErrors")},
@@ -240,7 +240,7 @@ _GENERIC: Final = "about:blank"
 
 
 def error_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """Returns the schemas that belong to no model: parts of envelopes, errors, and all problems."""
+    """Returns the schemas without a model: parts of envelopes, errors, and all problems."""
     return {**_ERRORS, **_problem_schemas(problem_base_url)}
 
 
@@ -263,7 +263,7 @@ def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
 def _problem(schemas: JsonSchemas, cls: type[Problem], url: str, required: Sequence[str]) -> Schema:
     properties = schemas.properties(cls)
     for name, each in properties.items():
-        # The emulator sends only documented values, where a model accepts any.
+        # The emulator sends only documented values, although the models accept any value.
         if values := each.get("examples"):
             properties[name] = {"type": "string", "enum": values}
     return {

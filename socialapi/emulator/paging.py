@@ -1,7 +1,7 @@
-"""Pages of collections, and the opaque tokens that lead from one to another.
+"""Pages of collections, and the opaque tokens that lead from one page to another.
 
-A token names the item that a page begins after (or ends before), and what it was sorted by then.
-So no item is repeated or left out when others are created or deleted in the meantime.
+A token identifies the item that a page starts after (or ends before), with its sort value at that time. So no item is
+repeated or skipped when other items are created or deleted in the meantime.
 """
 
 import base64
@@ -23,20 +23,20 @@ _SEAL_BYTES: Final = 9
 
 
 class Rows(Protocol):
-    """The order of a collection. Items are known by their positions, which are numbers."""
+    """The order of a collection. Items are identified by numeric positions."""
 
     def after(self, cursor: Any) -> Iterator[int]:
-        """Returns the positions after a cursor, or all of them for None."""
+        """Returns the positions after a cursor, or all positions if it is None."""
 
     def before(self, cursor: Any) -> Iterator[int]:
-        """Returns the positions before a cursor, the nearest first; none where pages only lead forward."""
+        """Returns the positions before a cursor, nearest first, or none if pages only lead forward."""
 
     def cursor_of(self, position: int) -> Any:
-        """Returns the cursor of an item, as JSON, by which its neighbors are found later."""
+        """Returns the cursor of an item as JSON, which is used to find its neighbors later."""
 
 
 class ForwardRows:
-    """The base of orders whose pages only lead forward."""
+    """A base class for orders whose pages only lead forward."""
 
     def before(self, cursor: Any) -> Iterator[int]:
         """Returns nothing, because pages only lead forward."""
@@ -45,7 +45,7 @@ class ForwardRows:
 
 @attrs.frozen
 class Numbered:
-    """Items by ascending numbers, which are their positions and their cursors."""
+    """Items with ascending numbers, which are also their positions and their cursors."""
 
     numbers: Sequence[int]
     newest_first: bool = False
@@ -55,7 +55,7 @@ class Numbered:
         return self._falling(cursor) if self.newest_first else self._rising(cursor)
 
     def before(self, cursor: Any) -> Iterator[int]:
-        """Returns the numbers before a cursor, the nearest first."""
+        """Returns the numbers before a cursor, nearest first."""
         return self._rising(cursor) if self.newest_first else self._falling(cursor)
 
     def cursor_of(self, position: int) -> int:
@@ -73,7 +73,7 @@ class Numbered:
 
 @attrs.frozen
 class Page:
-    """The positions on a page, and the tokens of its neighbors."""
+    """The positions on a page, and the tokens of the neighboring pages."""
 
     positions: Sequence[int]
     next_token: str | None = None
@@ -88,8 +88,8 @@ class Page:
 
 @attrs.frozen
 class _PageParameters:
-    """The names of the parameters of pages in an API, and the limits of their sizes. `maximum`
-    applies to pages whose parameters are not documented.
+    """The names of the page parameters in an API, and the limits of page sizes. `maximum` applies to pages whose
+    parameters are not documented.
     """
 
     size: str
@@ -109,10 +109,9 @@ _DEFAULTS: Final[Mapping[str, Any]] = {"with_deleted": False, "with_active": Tru
 def paginate(
     call: Call, rows: Rows, accepts: Callable[[int], bool] | None = None, *, default: int | None = None
 ) -> Page:
-    """Returns the requested page of the items at accepted positions.
+    """Returns the requested page, which contains only items at accepted positions.
 
-    The last page is the one with nothing after it. `default` replaces the API's default size of
-    pages.
+    The last page has no next token. `default` replaces the API's default page size.
     """
     parameters = _PAGE_PARAMETERS[style_of(call.route.family)]
     size, name = _size(call, parameters, default), _collection_name(call, parameters)
@@ -135,7 +134,9 @@ def paginate(
 def paginate_items(
     call: Call, items: Mapping[int, Any], show: Callable[[Any], Any], *, newest_first: bool = False
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Returns the items of a page, each rendered with `show`, and its `meta`. `items` must be sorted by ascending number."""
+    """Returns the items of a page, each rendered with `show`, and the `meta` of the page. `items` must be sorted by
+    ascending number.
+    """
     page = paginate(call, Numbered(list(items), newest_first))
     return [show(items[number]) for number in page.positions], page.meta
 
@@ -152,7 +153,9 @@ def _size(call: Call, parameters: _PageParameters, default: int | None) -> int:
 
 
 def _collection_name(call: Call, parameters: _PageParameters) -> str:
-    """Returns the scope of a token: the same path, filters and order, with any page size and fields."""
+    """Returns the name of the collection for which a token is valid: the path, filters and order, but not the page size
+    and fields.
+    """
     aside = {parameters.size, parameters.token, "with_total_count", "expansions"}
     asked = {name: value for name, value in call.query.items() if name not in aside and not name.endswith(".fields")}
     filters = sorted((name, value) for name, value in asked.items() if _DEFAULTS.get(name) is not value)
@@ -165,14 +168,14 @@ def _sealed(backward: bool, cursor: Any, name: str) -> str:
 
 
 def _opened(token: str, name: str, parameters: _PageParameters) -> tuple[bool, Any]:
-    """Returns the direction and the cursor of a token, which must have been made here for the collection."""
+    """Returns the direction and the cursor of a token, which must have been issued for this collection."""
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raw = b""
     content = raw[_SEAL_BYTES:]
     if not hmac.compare_digest(raw[:_SEAL_BYTES], _seal(content, name)):
-        raise invalid(parameters.token, "is not one of this collection with these parameters", token[:100])
+        raise invalid(parameters.token, "is not a token for this collection with these parameters", token[:100])
     backward, cursor = orjson.loads(content)
     return backward, cursor
 

@@ -12,19 +12,19 @@ from socialapi.routes.oauth import APP_ONLY_TOKEN
 from socialapi.routes.route import OAUTH, RateLimit, Route
 
 ASSUMED_OF_OAUTH: Final = (300, 900.0)
-"""The limit of each OAuth endpoint: they are said to be rate limited, without a number. That of
-app-only tokens has another one, with a special code.
+"""The assumed limit of each OAuth endpoint. The documentation says that these endpoints are rate limited, but specifies
+no number. The endpoint for app-only tokens has another limit, with a special code.
 """
 
 
 def route_key(route: Route[Any]) -> str:
-    """Returns the name of a route where limits are configured, for example `GET /2/users/{id}/tweets`."""
+    """Returns the name by which limits are configured for a route, for example `GET /2/users/{id}/tweets`."""
     return f"{route.method} {route.path}"
 
 
 @attrs.define
 class Window:
-    """The requests that were counted against a limit since its first one."""
+    """A rate-limit window, with the number of requests counted in it."""
 
     requests: int
     ends_at: float
@@ -33,7 +33,7 @@ class Window:
 
 @attrs.frozen
 class Usage:
-    """A window after a request tried to take a slot in it."""
+    """The state of a window after a request tried to take a slot in it."""
 
     granted: bool
     requests: int
@@ -41,7 +41,7 @@ class Usage:
     ends_at: float
 
     def headers(self, *, of_account: bool) -> dict[str, str]:
-        """Returns the usual three headers, and their account-wide forms where the limit is counted by account."""
+        """Returns the usual three headers, and also their account-wide forms if the limit is counted by account."""
         values = {
             "limit": str(self.requests),
             "remaining": str(self.remaining),
@@ -60,14 +60,14 @@ class RateLimits:
         self._windows: dict[tuple[str, ...], Window] = {}
 
     def of_route(self, route: Route[Any]) -> RateLimit | None:
-        """Returns the limit of a route that documents none, if one was configured or is assumed."""
+        """Returns the limit of a route without a documented one, if a limit was configured or is assumed."""
         key = route_key(route)
         is_assumed = route.family is OAUTH and route is not APP_ONLY_TOKEN
         chosen = self._overrides.get(key) or (ASSUMED_OF_OAUTH if is_assumed else None)
         return None if chosen is None else RateLimit(key, *chosen)
 
     def take(self, limit: RateLimit, key: tuple[str, ...]) -> Usage:
-        """Takes a slot in the window of `key`; a request that finds none is not counted."""
+        """Takes a slot in the window of `key`. If none is free, the request is not counted."""
         requests, seconds = self._overrides.get(limit.name, (limit.requests, limit.window_seconds))
         now = self._clock.now()
         window = self._windows.get((limit.name, *key))
@@ -78,7 +78,7 @@ class RateLimits:
         return Usage(granted, requests, requests - window.used, window.ends_at)
 
     def open_windows(self) -> Iterator[tuple[tuple[str, ...], Window]]:
-        """Yields the windows that have not ended. The name of the limit comes first in a key."""
+        """Yields the windows that have not ended. The first element of a key is the name of the limit."""
         now = self._clock.now()
         return ((key, window) for key, window in self._windows.items() if now < window.ends_at)
 

@@ -22,7 +22,7 @@ def body_limit(route: Route[Any] | None) -> int:
 
 @attrs.define(eq=False)
 class Received:
-    """A request. `complete` is False if the body exceeded the limit; then none of it is kept."""
+    """A request. `complete` is False if the body exceeded the limit, in which case none of it is kept."""
 
     method: str
     path: str
@@ -38,14 +38,14 @@ class Received:
         return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
     def parameters(self) -> dict[str, str]:
-        """Returns the query and form parameters. The last one counts if a name is repeated."""
+        """Returns the query and form parameters. If a name is repeated, the last value counts."""
         found = dict(parse_qsl(self.query, keep_blank_values=True))
         if self.content_type == FORM:
             found.update(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
         return found
 
     def json(self) -> Any:
-        """Returns the decoded body; raises ValueError. It is decoded once, however often this is called."""
+        """Returns the decoded body; raises ValueError. The body is decoded only once."""
         if self._json is _UNREAD:
             self._json = decode_json(self.body)
         return self._json
@@ -58,8 +58,8 @@ class Received:
 
 
 def decode_json(content: bytes) -> Any:
-    """Returns the value of a JSON text. Raises ValueError, also for one that is nested too deeply for an
-    answer to repeat it: orjson reads 1,024 levels and writes 254.
+    """Returns the value of a JSON text. Raises ValueError if the text is not JSON, or is nested too deeply to be echoed
+    in a response: orjson reads 1,024 levels and writes 254.
     """
     value = orjson.loads(content)
     wrapped = value
@@ -73,7 +73,7 @@ def decode_json(content: bytes) -> Any:
 
 
 _LEVELS_AROUND: Final = 16
-"""How many levels a response, or the emulator's storage, may add around a value."""
+"""The number of levels that a response or the emulator's storage may add around a value."""
 
 
 def split(text: str) -> tuple[str, ...]:

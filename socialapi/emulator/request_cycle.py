@@ -24,7 +24,7 @@ from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller
 
 CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
-"""The errors that reading from or writing to a client raises after it has gone."""
+"""The errors that reading from or writing to a client raises after the client has disconnected."""
 
 
 _LOG: Final = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ MAX_BYTES_READ: Final = 64_000_000
 
 
 class RequestCycle:
-    """Serves one request. `run` takes the steps in the order of the service."""
+    """The processing of one request. `run` takes the steps in the order of the service."""
 
     _exchange: Exchange
 
@@ -58,7 +58,9 @@ class RequestCycle:
         )
 
     async def run(self) -> web.StreamResponse:
-        """Returns the response. If the connection was cut, it can no longer be sent."""
+        """Processes the request and returns the response. If the connection was cut, the response can no longer be
+        sent.
+        """
         if not await self._receive():
             return self._unanswered()
         entry, received = self._match.entry, self._received
@@ -90,7 +92,7 @@ class RequestCycle:
         return response
 
     async def _receive(self) -> bool:
-        """Reads the body. One over the limit is drained and not kept. Returns False if the client left."""
+        """Reads the body. A body over the limit is drained and discarded. Returns False if the client disconnected."""
         limit = body_limit(self._match.entry.route if self._match.entry else None)
         try:
             body = await read_body(self._request, limit)
@@ -114,19 +116,19 @@ class RequestCycle:
             return refused(refusal, self._style, self._echo, self._service.problem_base_url)
         except Exception:  # noqa: BLE001  # an unexpected error of a handler is a bug of the emulator
             _LOG.exception("the emulator failed at %s", self._match.template)
-            failure = Refusal(500, code_of(500), "the emulator failed: this is a fault of its own, please report it")
+            failure = Refusal(500, code_of(500), "the emulator failed: this is a bug in the emulator, please report it")
             return refused(failure, self._style, self._match.parameters, self._service.problem_base_url)
 
     @property
     def _style(self) -> ApiStyle:
-        """The style of the response; at a path without an endpoint, the style of its API."""
+        """The style of the response. For a path without an endpoint, it is the style of the path's API."""
         if self._match.entry is not None:
             return self._match.entry.style
         return "ads" if self._received.path.startswith(_ADS_PATHS) else "platform"
 
     @functools.cached_property
     def _echo(self) -> Mapping[str, Any]:
-        """The parameters that the response repeats, and that determine the rate limit."""
+        """The parameters that the response echoes, and that determine the rate limit."""
         endpoint = self._match.entry
         if endpoint is None or endpoint.style != "ads":
             return self._match.parameters
@@ -138,7 +140,7 @@ class RequestCycle:
         parameters = self._match.parameters
         caller = self._exchange.caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)
-        # The handler gets the faults that it declares; a stream gets all of them, because it has no single response.
+        # A handler gets the faults that it declares. A stream gets all faults, because it has no single response.
         is_own = picked.fault is not None and (picked.fault.fault in endpoint.faults or endpoint.is_stream)
         fault = picked.fault if is_own else None
         call = Call(
@@ -148,10 +150,10 @@ class RequestCycle:
         return await endpoint.handler(call)
 
     def _take_slot(self, endpoint: Endpoint, parameters: Mapping[str, str], caller: Caller) -> None:
-        """Counts the request against the limit of its route, and adds the headers of the limit to the answer.
+        """Counts the request against the limit of its route, and adds the rate-limit headers to the response.
 
-        A documented limit says what it is counted by, or is counted by user; any other is counted
-        by app and user.
+        A documented limit is counted by the parameters that it declares, or else by user. Any other limit is counted by
+        app and user.
         """
         documented = endpoint.route.limit(self._echo)
         limit = documented or self._state.limits.of_route(endpoint.route)
@@ -187,21 +189,22 @@ class RequestCycle:
         return web.Response(status=503)
 
     def _close_record(self, status: int | None) -> None:
-        # A reset in the meantime has started another log.
+        # If the emulator was reset in the meantime, there is another log.
         if self._state is self._service.state:
             self._service.log.close(self._record, status)
 
 
 def base_headers(service: Service) -> dict[str, str]:
-    """Returns the headers of every response. `Date` is by the emulator's clock, as the reset times of limits are."""
+    """Returns the headers of every response. `Date` follows the emulator's clock, like the reset times of rate limits.
+    """
     return {"x-transaction-id": os.urandom(8).hex(), "Date": formatdate(service.clock.now(), usegmt=True)}
 
 
 async def read_body(request: web.BaseRequest, limit: int) -> bytes | None:
     """Returns the complete body, or None if it is longer than the limit.
 
-    A longer body is read to its end without being kept, up to `MAX_BYTES_READ`: many clients see a
-    broken connection instead of the answer if they are answered while they send.
+    A longer body is read and discarded, up to `MAX_BYTES_READ`, because many clients see a broken connection instead of
+    the response if it arrives while they are still sending.
     """
     announced = request.content_length or 0
     if request.headers.get("Expect", "").lower() == "100-continue":

@@ -12,15 +12,15 @@ from socialapi.routes.route import Family
 
 
 def packed_json(value: Any, *, sort_keys: bool = False) -> bytes:
-    """Returns the value as JSON. It is copied, because the bytes that orjson returns hold kilobytes
-    more than they need.
+    """Returns the value as JSON. The JSON is copied, because the bytes that orjson returns occupy kilobytes more than
+    they need.
     """
     return memoryview(orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None)).tobytes()
 
 
 ApiStyle = Literal["ads", "control", "oauth", "platform"]
-"""How an API words its answers: with `request` and cursors, as plain values (the control plane and
-OAuth, whose codes are integers), or with problems and page tokens.
+"""The response format of an API: with `request` and cursors, as plain values (the control plane and OAuth, whose codes
+are integers), or with problems and page tokens.
 """
 
 
@@ -51,11 +51,10 @@ class Answer:
 class Refusal(Exception):
     """Raised to refuse a request; `refused` words it in the style of the API.
 
-    A numeric `code` is a token error, which looks the same in every API. `broken` are the rules
-    that the request breaks, and `given` returns what the request has at the path of one. `problem`
-    is the slug of the problem type (`about:blank` if empty), and `extra` are its further fields.
-    `missing` are the parameters that name what does not exist, with the values that the answer does
-    not repeat by itself.
+    A numeric `code` is a token error, which looks the same in every API. `broken` lists the broken rules, and `given`
+    returns the request's values at the path of a rule. `problem` is the slug of the problem type (`about:blank` if
+    empty), and `extra` holds its other fields. `missing` holds the parameters that refer to something nonexistent, with
+    their values if the response does not echo them anyway.
     """
 
     status: int
@@ -80,25 +79,27 @@ class InvalidRequest(Refusal):
 
 
 def invalid(path: str, reason: str, *given: str) -> InvalidRequest:
-    """Returns the rejection of a request with one wrong path, with the values given there."""
+    """Returns the rejection of a request with an error at one path. `given` are the values at this path."""
     return InvalidRequest([BrokenRule(path=path, reason=reason)], lambda _: given)
 
 
 def ads_not_found(*parameters: str, **given: Any) -> Refusal:
-    """Returns the refusal of a request about something that does not exist or is not the caller's,
-    by the parameters that name it. Their values are `given`, or those that the answer repeats.
+    """Returns the refusal of a request about objects that do not exist or do not belong to the caller, with the
+    parameters that identify them. Parameters without a `given` value use the value that the response echoes.
     """
     missing = dict.fromkeys(parameters) | given
-    return Refusal(404, "NOT_FOUND", "there is no such thing", missing=missing)
+    return Refusal(404, "NOT_FOUND", "the object does not exist", missing=missing)
 
 
 def forbidden(message: str, parameter: str | None = None) -> Refusal:
-    """Returns the rejection of an action that the caller may not do."""
+    """Returns the rejection of an action that the caller may not perform."""
     return Refusal(403, "FORBIDDEN", message, parameter=parameter)
 
 
 def platform_not_found(kind: str, parameter: str, value: str) -> Refusal:
-    """Returns the platform's rejection of a request about an object that does not exist or is not the caller's."""
+    """Returns the platform's rejection of a request about an object that does not exist or does not belong to the
+    caller.
+    """
     slug, about = _resource(kind, parameter, value)
     return Refusal(404, "NOT_FOUND", f"there is no {kind} {value}", problem=slug, extra=about)
 
@@ -109,12 +110,12 @@ def answer(data: Any, status: int = 200) -> Answer:
 
 
 def data(value: Any, status: int = 200, **beside: Any) -> Answer:
-    """Returns a result of the platform API, with `data` and the fields `beside` it that are not empty."""
+    """Returns a result of the platform API, with `data` and the nonempty fields of `beside`."""
     return answer({"data": value} | {name: each for name, each in beside.items() if each}, status)
 
 
 def ads_data(data: Any, parameters: Mapping[str, Any], **beside: Any) -> Answer:
-    """Returns a result of the advertising API, with the echo of the parameters and the fields `beside` it."""
+    """Returns a result of the advertising API, with the echoed parameters and the fields of `beside`."""
     return answer({"request": {"params": dict(parameters)}, "data": data, **beside})
 
 
@@ -125,14 +126,14 @@ def problem(problem_base_url: str, slug: str, title: str, detail: str, **extra: 
 
 
 def not_found_problem(problem_base_url: str, kind: str, parameter: str, value: str) -> dict[str, Any]:
-    """Returns the problem, to be listed next to data, of something that does not exist."""
+    """Returns a problem about something that does not exist, to be listed next to data."""
     slug, about = _resource(kind, parameter, value)
     detail = f"no {kind} was found for {parameter}: {value}"
     return problem(problem_base_url, slug, "Not Found", detail, **about, **({} if slug else {"status": 404}))
 
 
 def _resource(kind: str, parameter: str, value: str) -> tuple[str, dict[str, Any]]:
-    """Returns the slug and fields of a problem with something that does not exist."""
+    """Returns the slug and fields of a problem about something that does not exist."""
     about = {"parameter": parameter, "value": value}
     if kind not in RESOURCE_TYPES:
         return "", about
@@ -140,7 +141,7 @@ def _resource(kind: str, parameter: str, value: str) -> tuple[str, dict[str, Any
 
 
 def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_base_url: str) -> Answer:
-    """Returns the refusal in the style of its API. `echo` are the parameters that an advertising answer repeats."""
+    """Returns the refusal in the style of its API. `echo` holds the parameters that an advertising response echoes."""
     if style == "platform" and isinstance(refusal.code, str):
         made = problem(
             problem_base_url, refusal.problem, phrase(refusal.status), refusal.message, status=refusal.status
@@ -161,7 +162,7 @@ def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_
 
 
 LONGEST_ECHO: Final = 100
-"""The number of characters of an invalid value that the response repeats."""
+"""The maximum number of characters of an invalid value that the response echoes."""
 
 
 def _ads_errors(refusal: Refusal, echo: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -209,7 +210,7 @@ def code_of(status: int) -> str:
 
 
 def phrase(status: int) -> str:
-    """Returns the reason phrase of the status in HTTP."""
+    """Returns the HTTP reason phrase of the status."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

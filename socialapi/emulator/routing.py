@@ -1,4 +1,4 @@
-"""Finds the endpoint of a method and path, with aiohttp's dispatcher. Literal segments come first."""
+"""Finds the endpoint for a method and path, with aiohttp's dispatcher. Literal segments take precedence."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Generic, TypeVar
@@ -16,12 +16,12 @@ MOUNTS: Final[Mapping[str, str]] = {"base_url": "", "ads_url": "/ads", "ads_sand
 
 
 def mounted_path(route: Route[Any]) -> str:
-    """Returns the path of a route's template on this server."""
+    """Returns the path template of a route on this server."""
     return MOUNTS[route.family.host] + route.path
 
 
 def mounted_paths(route: Route[Any]) -> tuple[str, ...]:
-    """Returns all paths of a route on this server: the sandbox serves the advertising API as well."""
+    """Returns all paths of a route on this server, because the sandbox also serves the advertising API."""
     sandbox = (MOUNTS["ads_sandbox_url"] + route.path,) if route.family.host == "ads_url" else ()
     return (mounted_path(route), *sandbox)
 
@@ -41,16 +41,16 @@ class Match(Generic[E]):
         """Returns the rejection of a request without an endpoint."""
         if self.allowed:
             methods = ", ".join(self.allowed)
-            return Refusal(405, "METHOD_NOT_ALLOWED", f"this path takes {methods}", headers={"Allow": methods})
+            return Refusal(405, "METHOD_NOT_ALLOWED", f"this path accepts {methods}", headers={"Allow": methods})
         return Refusal(404, "ROUTE_NOT_FOUND", "there is nothing at this path")
 
 
 class Dispatcher(Generic[E]):
-    """The paths of a server, with an entry for each method and path.
+    """The paths of a server, with one entry for each method and path.
 
-    aiohttp tries the resources below a common prefix in the order of their registration, so paths
-    with literal segments are registered before those with parameters in the same places. A literal
-    path without the method leaves the request to the next path that fits.
+    aiohttp tries the resources below a common prefix in the order of their registration, so paths with literal segments
+    are registered before those with parameters in the same positions. If a literal path does not have the method, the
+    next matching path is tried.
     """
 
     def __init__(self, rows: Iterable[tuple[str, str, E]]) -> None:
@@ -63,7 +63,7 @@ class Dispatcher(Generic[E]):
 
     async def find(self, request: web.BaseRequest) -> Match[E]:
         """Returns the entry that serves the request."""
-        # resolve() reads the method and the URL of a request, which every kind of request has.
+        # resolve() reads only the method and the URL, which every kind of request has.
         found = await self._dispatcher.resolve(request)  # type: ignore[arg-type]
         if isinstance(found.http_exception, web.HTTPMethodNotAllowed):
             return Match(None, allowed=tuple(sorted(found.http_exception.allowed_methods)))

@@ -41,23 +41,21 @@ _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - reco
 
 
 class Emulator:
-    """An emulator of the service on localhost, running while the `async with` block does.
+    """An emulator of the service on localhost. It runs inside an `async with` block.
 
         async with Emulator() as emulator:
             async with Client(emulator.config, credentials=emulator.credentials) as client: ...
 
-    It starts with two ad accounts and their audiences, users and posts, whose ids are in `seed`.
-    With `empty=True` it has one user and one account, and every audience and list is unknown. With
-    `lenient_fields=True` it ignores fields, expansions and parameters that the documentation
-    does not know, as programs written for the public API send them; otherwise they are refused.
-    `port=0` takes a free port. `clock` is a function that returns epoch seconds and replaces the
-    wall clock. `rate_limits` overrides limits with (requests, window in seconds), by the name of a
-    documented limit or by route, for example `GET /2/users/{id}/tweets`. `max_webhooks` and
-    `max_rules` apply per app, `max_connections` per app and streaming endpoint. `webhook_targets`
-    exist from the start and survive a reset; unless `allow_remote_targets` is set, webhooks are
-    only delivered to this machine. Everything that this class offers is also available over HTTP
-    under `/_emulator/`, which is a page in a browser. It answers to `localhost`, to IP addresses,
-    and to the host names in `allow_hosts`.
+    It starts with seed data: two ad accounts with their audiences, users and posts. Their ids are in `seed`. With
+    `empty=True` it has only one user and one account, and no audiences or lists. With `lenient_fields=True` it ignores
+    undocumented fields, expansions and parameters, which programs written for the public API may send. Otherwise it
+    refuses them. `port=0` selects a free port. `clock` is a function that returns epoch seconds and replaces the wall
+    clock. `rate_limits` overrides limits with (requests, window in seconds), by the name of a documented limit or by
+    route, for example `GET /2/users/{id}/tweets`. `max_webhooks` and `max_rules` apply per app, `max_connections` per
+    app and streaming endpoint. `webhook_targets` exist from the start and survive a reset; unless
+    `allow_remote_targets` is set, webhooks are only delivered to this machine. Everything in this class is also
+    available over HTTP under `/_emulator/`, which shows a dashboard in a browser. These paths accept requests to
+    `localhost`, to IP addresses, and to the host names in `allow_hosts`.
     """
 
     def __init__(
@@ -103,7 +101,7 @@ class Emulator:
         return f"<Emulator {where}>"
 
     async def __aenter__(self) -> Self:
-        # Bodies are not decompressed, because the service takes no compressed ones.
+        # Bodies are not decompressed, because the service does not accept compressed bodies.
         connection_watch = self._service.streams.connection_watch
         server = Listener(self._serve, connection_watch, access_log=None, auto_decompress=False)
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
@@ -142,20 +140,20 @@ class Emulator:
                 match = stub_of(self._service.stubs, request.method, path, query) or match
             return await RequestCycle(self._service, request, match).run()
         except CLIENT_LEFT:
-            # The client has gone, so nobody reads this response.
+            # The client has disconnected, so this response is never sent.
             return web.Response(status=400)
 
     @property
     def is_exposed(self) -> bool:
-        """Whether it listens on an address that other machines may reach."""
+        """Whether the emulator listens on an address that other machines may reach."""
         return self._runner is not None and not all(is_loopback(address[0]) for address in self._runner.addresses)
 
     @property
     def ready(self) -> dict[str, str]:
-        """The addresses and credentials, all of them valid, as in the line that `socialapi emulator` prints."""
+        """The addresses and valid credentials, as in the line that `socialapi emulator` prints."""
         base_url = self._service.base_url
         if not base_url:
-            raise ConfigurationError("the emulator has no address before it runs: use `async with Emulator() as …`")
+            raise ConfigurationError("the emulator has no address until it runs: use `async with Emulator() as …`")
         return {
             "event": "ready",
             "base_url": base_url,
@@ -167,7 +165,7 @@ class Emulator:
 
     @property
     def config(self) -> Config:
-        """The configuration of a client of this emulator."""
+        """The configuration for a client of this emulator."""
         ready = self.ready
         return Config(
             base_url=ready["base_url"],
@@ -178,19 +176,19 @@ class Emulator:
 
     @property
     def credentials(self) -> Sequence[Credentials]:
-        """The credentials of the first app, and of the first user by it."""
+        """The credentials of the first app, acting for the first user."""
         given = self._service.credentials(self._service.access_token)
         app = (given["api_key"], given["api_key_secret"])
         return [AppOnly(*app), OAuth1(*app, given["access_token"], given["access_token_secret"])]
 
     @property
     def environment(self) -> dict[str, str]:
-        """The `SOCIALAPI_*` variables with which `Client.from_env` is a client of this emulator."""
+        """The `SOCIALAPI_*` variables with which `Client.from_env` connects to this emulator."""
         return variables(self.ready)
 
     @property
     def seed(self) -> Mapping[str, Sequence[str]]:
-        """The ids of the seed data by kind; account-scoped ids belong to the first account."""
+        """The ids of the seed data by kind. Account-scoped ids belong to the first account."""
         return self._service.seed
 
     @property
@@ -200,12 +198,12 @@ class Emulator:
 
     @property
     def requests(self) -> Sequence[RequestRecord]:
-        """Every request to the service since the start or the last reset, the oldest first."""
+        """Every request to the service since the start or the last reset, oldest first."""
         return self._service.log.records
 
     @property
     def state(self) -> State:
-        """The state of the service, for tests that must change what no request can. Its attributes
+        """The internal state of the service, for tests that change things no request can change. Its attributes may
         change without notice.
         """
         return self._service.state
@@ -218,14 +216,14 @@ class Emulator:
         return made.result
 
     def members(self, account_id: str, audience_id: str) -> set[tuple[str, str]]:
-        """Returns the (kind, value) identifiers of a custom audience in force. Raises KeyError if
-        there is no such audience.
+        """Returns the (kind, value) identifiers that are currently in a custom audience. Raises KeyError if there is no
+        such audience.
         """
         return self._in_force(self._service.state.audiences, (account_id, audience_id))
 
     def do_not_reach_members(self, account_id: str, list_id: str) -> set[tuple[str, str]]:
-        """Returns the (kind, value) identifiers of a do-not-reach list in force. Raises KeyError if
-        there is no such list.
+        """Returns the (kind, value) identifiers that are currently in a do-not-reach list. Raises KeyError if there is
+        no such list.
         """
         return self._in_force(self._service.state.do_not_reach_lists, (account_id, list_id))
 
@@ -242,48 +240,51 @@ class Emulator:
 
     @property
     def advanced_seconds(self) -> float:
-        """The seconds by which the clock was moved forward."""
+        """The number of seconds by which the clock was moved forward."""
         return self._service.clock.advanced
 
     def advance(self, seconds: float) -> None:
-        """Moves the emulator's clock forward: windows and expiries follow, OAuth timestamps do not.
+        """Moves the emulator's clock forward. Rate-limit windows and expiries follow the clock, OAuth timestamps do
+        not.
 
-        Webhooks that are due for their hourly check are challenged soon; `settle` waits for it.
+        Webhooks that are due for their hourly check are challenged soon afterwards; `settle` waits for these
+        challenges.
         """
         self._service.advance(seconds)
 
     async def settle(self) -> None:
-        """Waits until everything that is due by the emulator's clock is done, written to streams, and delivered.
+        """Waits until everything that is due by the emulator's clock is done, written to streams, and delivered to
+        webhooks.
 
-        It waits for a minute at most, because clients may have stopped reading.
+        Waits for at most a minute, because clients may have stopped reading.
         """
         await self._service.settle()
 
     async def publish(self, things: Any) -> dict[str, Any]:
-        """Publishes an activity event, a post or many of them. Takes the body of
-        `POST /_emulator/events`, and returns its answer.
+        """Publishes one or more activity events or posts. Accepts the body of `POST /_emulator/events`, and returns its
+        response.
 
             await emulator.publish({"event_type": "profile.update.bio", "user_id": "2244994945"})
             await emulator.publish({"events": [{"post": {"text": "Snow is coming"}}]})
 
-        Returns when all of it is in the queues of streams and webhooks. Raises InvalidInput.
+        Returns when everything is queued for streams and webhooks. Raises InvalidInput.
         """
         return await self._service.publishing.publish(things)
 
     def end_streams(self, disconnect_type: str = SHUTDOWN, *, abruptly: bool = False) -> int:
-        """Ends every open stream, with a problem of this type or in the middle of the answer.
-        Returns how many there were.
+        """Ends every open stream, with a problem of this type or in the middle of the response. Returns the number of
+        streams.
         """
         return self._service.streams.end_all(disconnect_type, abruptly=abruptly)
 
     @property
     def webhook_targets(self) -> MutableMapping[str, str]:
-        """The local address to which requests to a webhook's URL are really sent, by that URL."""
+        """The local addresses that actually receive the requests to webhook URLs, by webhook URL."""
         return self._service.outgoing.targets
 
     def reset(self) -> None:
-        """Restores the seed data; also clears faults, log, the advance of the clock, and webhook
-        targets but for those that were given at the start.
+        """Restores the seed data. Also clears the faults and the log, resets the clock, and removes the webhook targets
+        that were added after the start.
         """
         self._service.reset()
 
@@ -294,7 +295,9 @@ def variables(ready: Mapping[str, str]) -> dict[str, str]:
 
 
 def limit_names() -> frozenset[str]:
-    """Returns the names of the rate limits that can be overridden: documented limits, and limits of all other routes."""
+    """Returns the names of the rate limits that can be overridden: the documented limits, and the routes without a
+    documented limit.
+    """
     rows = [endpoint.route for endpoint in endpoints()]
     named = {row.rate_limit.name if row.rate_limit else route_key(row) for row in rows}
     totals = {row.family.total_counts.name for row in rows if row.family.total_counts}
@@ -316,10 +319,10 @@ async def serve(
 ) -> None:
     """Runs an emulator in the main thread until SIGINT or SIGTERM.
 
-    One JSON line on standard output says when it is ready, and where. With `until_stdin_closes` it
-    also ends when standard input does: a child whose standard input is a pipe from its parent then
-    never outlives it. A warning on standard error names an address that other machines may reach.
-    Raises ConfigurationError if the address cannot be listened on.
+    Prints one JSON line with its addresses to standard output when it is ready. With `until_stdin_closes` it also ends
+    when standard input closes, so a child process whose standard input is a pipe from its parent never outlives the
+    parent. Prints a warning to standard error if other machines may reach its address. Raises ConfigurationError if it
+    cannot listen on the address.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -344,7 +347,7 @@ async def serve(
 
 @contextlib.contextmanager
 def _on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Calls `end` on a signal. It uses `signal.signal`, because Windows lacks the loop's own way."""
+    """Calls `end` on a signal. Uses `signal.signal`, because event loops cannot handle signals on Windows."""
 
     def handler(number: int, frame: FrameType | None) -> None:
         end()
@@ -358,8 +361,8 @@ def _on_signals(end: Callable[[], None]) -> Iterator[None]:
 
 
 def _watch_stdin(end: Callable[[], None]) -> None:
-    """Starts a daemon thread that calls `end` when standard input closes. There is no portable way
-    to wait for a pipe, and the thread holds no lock when the process ends.
+    """Starts a daemon thread that calls `end` when standard input closes. There is no portable way to wait for a pipe
+    in the event loop, and this thread holds no lock when the process ends.
     """
 
     def read_to_end() -> None:

@@ -70,7 +70,7 @@ class Service:
         self.control_access: ControlAccess = ControlAccess(settings.allow_hosts)
         self.base_url: str = ""
         self.resets: int = 0
-        """How often the state was reset; the start counts as the first time."""
+        """The number of resets, where the start counts as the first reset."""
         self.reset()
 
     async def open(self, base_url: str) -> None:
@@ -98,7 +98,7 @@ class Service:
     async def settle(self) -> None:
         """Waits until everything that is due is done, written to streams and delivered to webhooks.
 
-        It waits for `SETTLE_SECONDS` at most, because clients may have stopped reading.
+        Waits for at most `SETTLE_SECONDS`, because clients may have stopped reading.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
@@ -108,14 +108,14 @@ class Service:
 
     @property
     def problem_base_url(self) -> str:
-        """The URL that the types of problems start with."""
+        """The URL with which the problem types start."""
         return f"{self.base_url}/problems"
 
     def reset(self) -> None:
-        """Restores the seed data, with the first app alone; clears faults, log, webhook targets and
-        the advance of the clock.
+        """Restores the seed data, with only the first app. Clears the faults, stubs and log, restores the webhook
+        targets, and resets the clock.
 
-        Streams end, and deliveries that are waiting are dropped.
+        Ends all streams, and drops the waiting deliveries.
         """
         self.resets += 1
         self.streams.reset()

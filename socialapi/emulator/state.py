@@ -18,18 +18,17 @@ Access = Literal["read", "write"]
 Tier = Literal["not-enrolled", "self-serve", "enterprise"]
 
 REGISTERED_CALLBACK: Final = "https://app.example/callback"
-"""The callback address that every app has registered. Loopback addresses are allowed, too."""
+"""The callback address that every app has registered. Loopback addresses are also allowed."""
 
 
 @attrs.define
 class App:
     """A client app. `bearer_token` is its app-only token.
 
-    `signs_in` is its sign-in setting: users who granted access before are not asked again. `access` bounds
-    what the tokens of its users permit. Programmatic replies are restricted on the self-serve `tier`,
-    and so are stream links unless `stream_webhooks` is on; an app that is not enrolled may use nothing
-    of the platform API but the token endpoints. `names_advertisers` says whether it is one of the apps
-    that may set the `advertiser_user_id` of line items.
+    `signs_in` is its sign-in setting: if it is on, users who granted access before are not asked again. `access` limits
+    what its users' tokens permit. Apps on the self-serve `tier` have restricted programmatic replies, and no stream
+    links unless `stream_webhooks` is on. An app that is not enrolled may use only the token endpoints of the platform
+    API. `names_advertisers` is whether the app may set the `advertiser_user_id` of line items.
     """
 
     api_key: str
@@ -47,7 +46,8 @@ class App:
 
 @attrs.define
 class User:
-    """A user. `account_ids` are the associated ad accounts, `profile` is what the platform API shows."""
+    """A user. `account_ids` are the associated ad accounts, and `profile` holds the fields that the platform API shows.
+    """
 
     id: str
     username: str
@@ -62,10 +62,10 @@ class User:
 
 @attrs.frozen
 class Caller:
-    """The sender of a request. App-only tokens have no user; OAuth 2.0 user tokens are bearer tokens with one.
+    """The sender of a request. App-only tokens have no user; OAuth 2.0 user tokens are bearer tokens with a user.
 
-    `access` is what a user's OAuth 1.0a token permits, and `scopes` what an OAuth 2.0 token does
-    (None for other kinds). `expires_at` is the expiry of tokens that have one.
+    `access` is what a user's OAuth 1.0a token permits, and `scopes` is what an OAuth 2.0 token permits (None for other
+    tokens). `expires_at` is the expiry of a token that has one.
     """
 
     app: App
@@ -112,7 +112,7 @@ OwnedId = tuple[str, str]
 
 @attrs.define
 class State:
-    """All state that `reset` replaces by the seed data."""
+    """All state that `reset` replaces with the seed data."""
 
     clock: EmulatorClock
     limits: RateLimits
@@ -139,7 +139,7 @@ class State:
         return self.new_access_token(app, user)
 
     def new_access_token(self, app: App, user: User, access: Access = "write") -> AccessToken:
-        """Returns a new OAuth 1.0a access token by which the app acts for the user."""
+        """Returns a new OAuth 1.0a access token with which the app acts for the user."""
         self.sign_ins.access_tokens_made += 1
         label = f"{app.api_key} {user.id} {self.sign_ins.access_tokens_made}"
         made = AccessToken(
@@ -151,7 +151,7 @@ class State:
         return made
 
     def user_named(self, username: str) -> User | None:
-        """Returns the user with the screen name, in any case and with or without its @."""
+        """Returns the user with the screen name, ignoring case and a leading @."""
         wanted = username.strip().removeprefix("@").lower()
         return next((user for user in self.users.values() if user.username.lower() == wanted), None)
 

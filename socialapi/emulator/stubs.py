@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 from socialapi.models.validation import Pattern
 
 MAX_STUBS: Final = 1_000
-"""The most stubs. A further stub removes the oldest."""
+"""The maximum number of stubs. Adding another one removes the oldest."""
 
 
 def _texts(given: dict[str, Any]) -> dict[str, str]:
@@ -18,12 +18,12 @@ def _texts(given: dict[str, Any]) -> dict[str, str]:
 
 @attrs.define
 class Stub:
-    """The answer to requests with this method and path, and with these parameters among others in
-    their query. `path` is that of the service, without the prefix of an API.
+    """The response to requests with this method and path whose query includes these parameters. `path` is the path in
+    the service, without the prefix of an API.
     """
 
-    path: Annotated[str, Pattern(r"/[!-\"$->@-~]+", "must begin with a slash, and have neither blanks nor a query")]
-    method: Annotated[str, Pattern("[A-Z]{1,32}", "must be a method of HTTP in capitals")] = "GET"
+    path: Annotated[str, Pattern(r"/[!-\"$->@-~]+", "must start with a slash, and have no blanks and no query")]
+    method: Annotated[str, Pattern("[A-Z]{1,32}", "must be an HTTP method in capitals")] = "GET"
     status: Annotated[int, Ge(200), Le(599)] = 200
     body: Any = None
     query: dict[str, Any] = attrs.field(factory=dict, converter=_texts)
@@ -46,7 +46,7 @@ class Stubs:
         self._stubs.clear()
 
     def to_wire(self) -> list[dict[str, Any]]:
-        """Returns the stubs as JSON, the oldest first."""
+        """Returns the stubs as JSON values, oldest first."""
         return [attrs.asdict(stub) for stub in self._stubs]
 
     def find(self, method: str, path: str, query: str) -> Stub | None:

@@ -23,7 +23,7 @@ _NOT_RUNNING: Final = "the emulator is not running: use `with EmulatorThread() a
 
 
 class _Read(property, Generic[T]):
-    """A property of `Emulator`, which is read on the thread of the emulator."""
+    """A property of `Emulator` that is read on the emulator's thread."""
 
     def __init__(self, read: Callable[[Emulator], T]) -> None:
         super().__init__(lambda thread: thread.call(read))
@@ -43,7 +43,7 @@ class _Read(property, Generic[T]):
 
 
 def _called(method: Callable[Concatenate[Emulator, P], T]) -> "Callable[Concatenate[EmulatorThread, P], T]":
-    """Returns a method like that of `Emulator`, which is called on the thread of the emulator."""
+    """Returns a method that calls the `Emulator` method of the same name on the emulator's thread."""
 
     @functools.wraps(method)
     def called(self: "EmulatorThread", /, *arguments: P.args, **options: P.kwargs) -> T:
@@ -53,18 +53,18 @@ def _called(method: Callable[Concatenate[Emulator, P], T]) -> "Callable[Concaten
 
 
 class EmulatorThread:
-    """An `Emulator` on a separate thread with an event loop, running while the `with` block does.
+    """An `Emulator` on a separate thread with an event loop. It runs inside a `with` block.
 
         with EmulatorThread() as emulator:
             environment = os.environ | emulator.environment
             subprocess.run([sys.executable, "upload.py"], env=environment, check=True)
             assert emulator.ledger()["requests"]
 
-    It has the members of `Emulator`, as synchronous methods that any thread may call, so that
-    synchronous code can use it, and coroutines of any event loop. `EmulatorThread(Emulator(…))`
-    runs an emulator with other settings. Calls raise ConfigurationError while it does not run, if
-    it ends before it answers, and from a function that `call` calls; they raise TimeoutError if it
-    does not answer within two minutes.
+    It has the properties and methods of `Emulator`, but all methods are synchronous and can be called from any thread.
+    So synchronous code can use it, and so can coroutines in any event loop. `EmulatorThread(Emulator(…))` runs an
+    emulator with other settings. Calls raise ConfigurationError if the emulator is not running, if it ends before it
+    responds, or if they are made inside a function passed to `call`. They raise TimeoutError if the emulator does not
+    respond within two minutes.
     """
 
     def __init__(self, emulator: Emulator | None = None) -> None:
@@ -76,7 +76,7 @@ class EmulatorThread:
 
     def __enter__(self) -> Self:
         if self._run is not None and self._run.thread.is_alive():
-            raise ConfigurationError("this emulator is running already")
+            raise ConfigurationError("this emulator is already running")
         self._run = run = _Run(self._emulator)
         run.thread.start()
         try:
@@ -98,8 +98,8 @@ class EmulatorThread:
     # Calling it ------------------------------------------------------------------------------------------------------
 
     def call(self, function: Callable[[Emulator], T]) -> T:
-        """Calls the function with the `Emulator`, on its thread, and returns the result. It is for
-        what this class does not have, such as `Emulator.state`.
+        """Calls the function with the `Emulator` on its thread, and returns the result. Use it for attributes that this
+        class lacks, such as `Emulator.state`.
         """
 
         async def called() -> T:
@@ -114,9 +114,9 @@ class EmulatorThread:
             work.close()
             raise
         try:
-            return _result(future, CALL_SECONDS, "the emulator did not answer")
+            return _result(future, CALL_SECONDS, "the emulator did not respond")
         except CancelledError:
-            raise ConfigurationError("the emulator ended before it answered") from None
+            raise ConfigurationError("the emulator ended before it responded") from None
         finally:
             future.cancel()
 
@@ -148,29 +148,29 @@ class EmulatorThread:
 
     @property
     def advanced_seconds(self) -> float:
-        """The seconds by which the clock was moved forward."""
+        """The number of seconds by which the clock was moved forward."""
         # A number can be read from any thread, and a `FollowingClock` asks for it often.
         self._running()
         return self._emulator.advanced_seconds
 
     def settle(self) -> None:
-        """Waits until everything that is due by the emulator's clock is done, written to streams,
-        and delivered; for a minute at most.
+        """Waits until everything that is due by the emulator's clock is done, written to streams, and delivered to
+        webhooks. Waits for at most a minute.
 
-        A coroutine whose own event loop receives any of that must not wait here:
-        `await asyncio.to_thread(emulator.settle)`.
+        If an event loop reads a stream or receives deliveries, its coroutines must not block in this method. Use `await
+        asyncio.to_thread(emulator.settle)`.
         """
         self._wait(self._emulator.settle())
 
     def publish(self, things: Any) -> dict[str, Any]:
-        """Publishes an activity event, a post or many of them, as `Emulator.publish` does. Returns
-        when all of it is in the queues of streams and webhooks. Raises InvalidInput.
+        """Publishes one or more activity events or posts, as `Emulator.publish` does. Returns when everything is queued
+        for streams and webhooks. Raises InvalidInput.
         """
         return self._wait(self._emulator.publish(things))
 
     @property
     def webhook_targets(self) -> MutableMapping[str, str]:
-        """The local address to which requests to a webhook's URL are really sent, by that URL."""
+        """The local addresses that actually receive the requests to webhook URLs, by webhook URL."""
         return _WebhookTargets(self)
 
 
@@ -181,7 +181,7 @@ class ThreadFaults:
         self._emulator = emulator
 
     def add(self, fault: FaultKind | str, **options: Any) -> Fault:
-        """Adds a fault, whose fields are the options. Raises InvalidInput if they do not go together."""
+        """Adds a fault with these options as its fields. Raises InvalidInput if the options cannot be combined."""
         return self._emulator.call(lambda emulator: emulator.faults.add(fault, **options))
 
     def clear(self) -> None:
@@ -190,7 +190,7 @@ class ThreadFaults:
 
 
 class _WebhookTargets(MutableMapping[str, str]):
-    """The webhook targets of an `EmulatorThread`, which are read and changed on its thread."""
+    """The webhook targets of an `EmulatorThread`. They are read and changed on its thread."""
 
     def __init__(self, emulator: EmulatorThread) -> None:
         self._emulator = emulator
@@ -216,7 +216,7 @@ class _Run:
 
     def __init__(self, emulator: Emulator) -> None:
         self.started: Future[None] = Future()
-        # A daemon, so that a process that was interrupted twice can still end.
+        # A daemon thread, so that a process that was interrupted twice can still end.
         self.thread: threading.Thread = threading.Thread(target=self._run, name="socialapi-emulator", daemon=True)
         self._emulator = emulator
         self._stop: Future[None] = Future()
@@ -226,7 +226,7 @@ class _Run:
 
     @property
     def is_open(self) -> bool:
-        """Whether it accepts calls: from the start of the emulator until its end begins."""
+        """Whether the run accepts calls, which it does from the emulator's start until its shutdown begins."""
         return self._loop is not None
 
     def end(self) -> None:
@@ -237,13 +237,13 @@ class _Run:
         self.thread.join()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Returns the future of the work, which is cancelled if the loop ends first. Raises
+        """Submits a coroutine to the loop and returns its future, which is cancelled if the loop ends first. Raises
         ConfigurationError if the loop has ended, or would have to wait for itself.
         """
         if threading.current_thread() is self.thread:
             raise ConfigurationError(
                 "a call from the emulator's own thread would wait for itself: "
-                "use the `Emulator` that the function of `call` is given"
+                "use the `Emulator` that `call` passes to its function"
             )
         with self._submitting:
             if self._loop is None:
@@ -267,7 +267,7 @@ class _Run:
             try:
                 await asyncio.wrap_future(self._stop)
             finally:
-                # Work that was submitted before this is begun by the loop, and so cancelled by its end.
+                # The loop starts everything that was submitted before this point, and so cancels it when it ends.
                 with self._submitting:
                     self._loop = None
 

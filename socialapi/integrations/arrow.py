@@ -1,7 +1,7 @@
-"""Converts models to tables of pyarrow (extra `[arrow]`) and data frames of pandas (extra `[pandas]`).
+"""Converts models to pyarrow tables (extra `[arrow]`) and pandas data frames (extra `[pandas]`).
 
-The schema depends only on the class and not on the items. So all tables of a collection have the same schema, and an
-empty table has all columns:
+The schema depends only on the class, not on the items. So all tables of a collection have the same schema, and an empty
+table has all columns:
 
 * strings become `string`, integers `int64`, floats `double`, booleans `bool`, and times `timestamp[us, tz=UTC]`;
   amounts of money are the integers that the service sends
@@ -9,7 +9,7 @@ empty table has all columns:
 * everything else becomes a JSON string: objects with arbitrary keys, unions of classes, and `extra`, the last column,
   which is null if it is empty
 
-For a class that a caller has written (`client.pages(…, item=…)`), pyarrow infers the types.
+For custom classes (`client.pages(…, item=…)`), pyarrow infers the types.
 
 A lone surrogate, which Arrow cannot represent, becomes U+FFFD.
 """
@@ -31,7 +31,7 @@ from socialapi.wire.export import json_ready, json_text
 Convert = Callable[[Any], Any]
 
 ITEM: Final = "item"
-"""The only column for items without a class, which are stored as JSON strings."""
+"""The only column of a table of items without a class, which are stored as JSON strings."""
 
 
 def arrow_schema(item_type: Any) -> Any:
@@ -44,14 +44,14 @@ def arrow_table(items: Sequence[Any], item_type: Any) -> Any:
     """Returns a `pyarrow.Table` with a row for each item. All items are instances of `item_type`.
 
     Raises InvalidInput, with the column and the row (from 0), if a value does not fit its column, such as an integer of
-    more than 64 bits, and if pyarrow is not installed.
+    more than 64 bits. Also raises InvalidInput if pyarrow is not installed.
     """
     pa = _pyarrow()
     if is_custom(item_type):
         return pa.Table.from_pylist([json_ready(item) for item in items])
     schema = arrow_schema(item_type)
     if attrs.has(item_type) and (other := [each for each in items if not isinstance(each, item_type)]):
-        raise InvalidInput(f"a table of {item_type.__name__} has no row for {type(other[0]).__name__}")
+        raise InvalidInput(f"a table of {item_type.__name__} cannot contain {type(other[0]).__name__}")
     arrays = [_array(column, [column.get(item) for item in items]) for column in _columns(item_type)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
@@ -105,7 +105,7 @@ def _pyarrow() -> Any:
 
 @attrs.frozen(eq=False)
 class _Column:
-    """A column or a member of a struct: its name, its Arrow type, and the function that reads its cell from an object."""
+    """A column or a member of a struct: its name, its Arrow type, and the function that reads a cell from an object."""
 
     name: str
     type: Any
@@ -120,7 +120,7 @@ def _columns(item_type: Any) -> tuple[_Column, ...]:
 
 
 def _columns_within(cls: Any, outer: tuple[Any, ...]) -> tuple[_Column, ...]:
-    """Returns the columns of a class. `outer` are the classes whose objects contain it."""
+    """Returns the columns of a class. `outer` lists the classes whose objects contain it."""
     plan = plan_of(cls, CONVERTER.get_structure_hook)
     columns = [_column(field, (*outer, cls)) for field in plan.fields if field.name is not None]
     if plan.extra >= 0:
@@ -206,7 +206,7 @@ _UNFIT: Final = (ValueError, TypeError, OverflowError)
 
 
 def _unfit(kind: Any, cell: Any, path: str) -> Iterator[BrokenRule]:
-    """Yields a broken rule for each value in a cell that does not fit the Arrow type."""
+    """Yields an error for each value in a cell that does not fit the Arrow type."""
     pa = _pyarrow()
     if pa.types.is_struct(kind) and isinstance(cell, dict):
         for at in range(kind.num_fields):

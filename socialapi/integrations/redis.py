@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["RedisPacer", "RedisTokenCache"]
 
 LOCK_LEASE_SECONDS: Final = 30.0
-"""The lease of a token's lock. A live process renews it; a dead one loses the lock when it expires."""
+"""The lease of a token's lock. A running process renews it. If the process dies, the lock is released when the lease
+expires.
+"""
 
 
 class RedisPacer:
@@ -72,15 +74,15 @@ class RedisPacer:
                     self._windows.pop(unused).retire()
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SharedWindow(self._script, key, limit)
-        self._windows[key] = window  # moved to the end, which keeps the windows in order of use
+        self._windows[key] = window  # moved to the end, so that the windows stay in order of use
         return window
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a slot in the window of `key`.
 
-        Raises RateLimitTooLong if the wait exceeds `max_wait_seconds`, or is known to. Raises TransportError if Redis
-        does not answer within that time or within `Config.max_elapsed_seconds`, and ConfigurationError if the server
-        cannot be used, for example because it denies access.
+        Raises RateLimitTooLong if the wait exceeds `max_wait_seconds`, or as soon as it is known to. Raises
+        TransportError if Redis does not answer within that time or within `Config.max_elapsed_seconds`, and
+        ConfigurationError if the server cannot be used, for example because it denies access.
         """
         window = self._window(key, documented)
         share = None if bulk else self._config.redis_fallback_share
@@ -110,7 +112,7 @@ class RedisPacer:
         return {key: window.status() for key, window in self._windows.items()}
 
     def requests_per_second(self, key: str, documented: RateLimit | None) -> float | None:
-        """Returns the rate that the limit allows all processes together; None while it is unknown."""
+        """Returns the rate that the limit allows for all processes together; None while it is unknown."""
         return self._window(key, documented).requests_per_second()
 
     async def aclose(self) -> None:
@@ -118,7 +120,7 @@ class RedisPacer:
         for window in self._windows.values():
             window.close()
         if self._renewing is not None:
-            self._renewing.cancel()  # it sleeps, and has nothing to report
+            self._renewing.cancel()  # the task is sleeping and has nothing to report
         await self._script.aclose()
 
     async def __aenter__(self) -> Self:
@@ -137,8 +139,8 @@ class RedisTokenCache:
     """A token cache in Redis, for all processes that use the same server.
 
     `redis_or_url` is the same as for `RedisPacer`. Tokens are not encrypted: anyone who can read them can act for their
-    users. So the server needs a password, TLS (`rediss://`), and no policy that evicts keys. The names of its keys
-    begin with `prefix`.
+    users. So the server needs a password, TLS (`rediss://`), and no policy that evicts keys. All key names begin with
+    `prefix`.
 
     Methods raise TransportError if Redis does not answer, and ConfigurationError if it denies access.
     """
@@ -169,7 +171,7 @@ class RedisTokenCache:
 
     @contextlib.asynccontextmanager
     async def lock(self, key: str) -> AsyncIterator[None]:
-        """Holds the lock of the key, which has one holder at a time among all processes.
+        """Holds the lock of the key, which only one task among all processes can hold at a time.
 
         The lock of a dead holder expires after 30 seconds. Raises ConfigurationError if the lock is not free within 3
         minutes.
@@ -217,4 +219,4 @@ async def _renew_lock(server: RedisServer, lock: "Lock") -> None:
         except LockError:
             return
         except FAILURES:
-            pass  # tried again before the lease ends
+            pass  # retried before the lease ends

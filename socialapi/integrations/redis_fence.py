@@ -1,4 +1,4 @@
-"""A fence in Redis: of several attempts at the same work, only the latest may send."""
+"""A fence in Redis: of several attempts at the same part of a job, only the latest may send requests."""
 
 import contextlib
 from collections.abc import Mapping
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 FENCE_KEPT_SECONDS: Final = 7 * 86_400
 """How long Redis keeps a fence after its last use."""
 FENCE_MARGIN_SECONDS: Final = 1.0
-"""Added to the timeout of a request when a successor waits, because a request begins a moment after the check."""
+"""Added to the timeout of a request when a successor waits, because a request starts a moment after the check."""
 
 _WHY_SUPERSEDED: Final[Mapping[str, str]] = {
-    "run": "another run of the job has begun",
-    "attempt": "another attempt at this part of the job has begun",
+    "run": "another run of the job has started",
+    "attempt": "another attempt at this part of the job has started",
     "lost": "Redis no longer knows this attempt",
 }
 
 
 class Superseded(SocialApiError):
-    """Raised if another process has taken over this work. This process sends nothing more."""
+    """Raised if another process has taken over this part of the job. This process sends nothing more."""
 
 
 class RedisFence:
-    """Lets only the latest attempt at a part of a job send requests, among all processes.
+    """A fence that lets only the latest attempt at a part of a job send requests, across all processes.
 
-    A job is run repeatedly, each run has parts, and each part is attempted once or several times. Runs have names.
+    A job runs repeatedly, every run has parts, and every part is attempted once or several times. Runs have names.
     Attempts at a part have numbers, and the highest number wins. `redis_or_url` and `namespace` are the same as for
     `RedisPacer`.
 
@@ -42,7 +42,7 @@ class RedisFence:
         await fence.check()             # before each request
         await fence.release()           # once no request is in flight
 
-    Methods raise Superseded if another run or attempt has begun, TransportError if Redis does not answer within
+    Methods raise Superseded if another run or attempt has started, TransportError if Redis does not answer within
     `Config.max_elapsed_seconds`, and ConfigurationError if it denies access.
     """
 
@@ -72,16 +72,16 @@ class RedisFence:
         """Supersedes every other attempt at this part, and every other run of the job.
 
         Returns how many seconds to wait before the first request, until the last request of a superseded attempt has
-        ended. `is_repeated` is true if there certainly was an earlier attempt.
+        ended. `is_repeated` is true if there is certain to have been an earlier attempt.
         """
         return await self._ask("take", is_repeated=is_repeated)
 
     async def check(self) -> None:
-        """Returns if this attempt may send a request, and raises Superseded if not."""
+        """Returns if this attempt may send a request. Raises Superseded otherwise."""
         await self._ask("check")
 
     async def release(self) -> None:
-        """Records that this attempt has ended normally, so that a successor need not wait."""
+        """Records that this attempt has ended normally, so that a successor does not have to wait."""
         with contextlib.suppress(Superseded):
             await self._ask("release")
 
@@ -90,7 +90,7 @@ class RedisFence:
         arguments = (verb, *self._claim, request_seconds, int(is_repeated), FENCE_KEPT_SECONDS)
         state, seconds = await self._answer(arguments)
         if (why := _WHY_SUPERSEDED.get(state)) is not None:
-            raise Superseded(f"{why}: this one sends no more requests")
+            raise Superseded(f"{why}, so this one sends no more requests")
         return float(seconds)
 
     async def _answer(self, arguments: tuple[str | float, ...]) -> tuple[str, str]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REPLY_SECONDS: Final = 5.0
-"""The timeout for connecting to Redis, and for each answer."""
+"""The timeout for connecting to Redis, and for each reply."""
 MAX_CONNECTIONS: Final = 16
 SHORTEST_RETRY_SECONDS: Final = 0.05
 """The wait before the first retry."""
@@ -42,7 +42,7 @@ WARNING_SECONDS: Final = 60.0
 """The shortest interval between two logged warnings about failures."""
 
 FAILURES: Final = (RedisError, OSError, TimeoutError)
-"""The exceptions of a call to a server that does not answer, or answers with an error."""
+"""The exceptions of a call to a server that does not reply, or replies with an error."""
 _PASSING_TLS_ERRORS: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
 _MORE_MEMORY: Final = "set its maxmemory-policy to noeviction and give it more memory"
 _NO_REDIS: Final = "is not a Redis server"
@@ -61,10 +61,10 @@ _LASTING: Final = (
         r"unknown command\W*(\w+)",
         "does not know the command {1}: it is a Sentinel, which is not supported, or its commands are restricted",
     ),
-    (r"DB index", "does not have the database in its URL"),
-    (r"WRONGTYPE", "keeps other data under the same keys: choose another namespace"),
+    (r"DB index", "does not have the database that its URL specifies"),
+    (r"WRONGTYPE", "stores other data under the same keys: choose another namespace"),
 )
-"""Patterns of permanent failures, each with its message. All other failures may be temporary."""
+"""Patterns that match permanent failures, with their messages. All other failures may be temporary."""
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -78,13 +78,13 @@ class _WrongServer(RedisError):
 
 
 class RedisLost(TransportError):
-    """Raised if a Redis server does not answer."""
+    """Raised if a Redis server does not reply."""
 
 
 class RedisServer:
     """A connection to Redis. `aclose` leaves it open if the caller passed it in.
 
-    It belongs to the event loop in which it is first used. `keeps` names the stored data in errors. Raises
+    It belongs to the event loop in which it is first used. `keeps` describes the stored data in error messages. Raises
     ConfigurationError for anything but a URL or a `redis.asyncio.Redis`.
     """
 
@@ -103,7 +103,7 @@ class RedisServer:
         self.redis: redis_asyncio.Redis = _connected(redis_or_url) if isinstance(redis_or_url, str) else redis_or_url
 
     def script(self, name: str) -> Callable[..., Awaitable[Any]]:
-        """Returns a script of this package, to be called with `keys` and `args`."""
+        """Returns one of this package's scripts, to be called with `keys` and `args`."""
         text = importlib.resources.files(__package__).joinpath(name).read_text("utf-8")
         found: Callable[..., Awaitable[Any]] = self.redis.register_script(text)
         return found
@@ -117,7 +117,7 @@ class RedisServer:
         self._loop = self._loop or loop
         if self._loop is not loop:
             raise RuntimeError(
-                "this connection to Redis belongs to another event loop: create the pacer or token cache in the loop that uses it"
+                "this Redis connection belongs to another event loop: create the pacer or token cache in the loop that uses it"
             )
         with contextlib.nullcontext() if self.telemetry is None else self.telemetry.call(name):
             try:
@@ -133,8 +133,8 @@ class RedisServer:
         return found
 
     async def _first_answer(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Returns the server's answer. If it takes long, checks meanwhile for a TLS mismatch, because a server without
-        TLS never answers a client that uses TLS.
+        """Returns the server's reply. If the reply is slow, checks for a TLS mismatch, because a server without TLS
+        never replies to a client that uses TLS.
         """
         asking = asyncio.ensure_future(ask())
         try:
@@ -198,11 +198,11 @@ class RedisServer:
             self._away_since = now
         facts = {"socialapi_error": type(problem).__name__}
         if self.warn(now, "Redis does not answer (%s): calls wait for it", named(problem), facts=facts):
-            # A server that loses its data still answers now and then.
+            # A server that keeps losing its data still replies now and then.
             self._is_outage_logged = not isinstance(problem, StateLost)
 
     def note_answer(self, now: float) -> None:
-        """Logs and measures the end of an outage, if there was one."""
+        """Logs the end of an outage and records its length, if there was one."""
         if self._away_since is None:
             return
         seconds, self._away_since = now - self._away_since, None
@@ -284,7 +284,7 @@ _loose_password: Final = re.compile("[^/?#]*://[^/?#]*[/?#].*@", re.DOTALL).matc
 def _connected(url: str) -> "redis_asyncio.Redis":
     if _loose_password(url):
         raise ConfigurationError(
-            "the Redis URL has an @ after its host: percent-encode the characters / ? # @ of the password"
+            "the Redis URL has an @ after its host: percent-encode the characters / ? # @ in the password"
         )
     with contextlib.suppress(ValueError, TypeError, RedisError):  # their messages may quote the URL
         if split_address(url) is None:
@@ -295,7 +295,7 @@ def _connected(url: str) -> "redis_asyncio.Redis":
             timeout=REPLY_SECONDS,
             socket_timeout=REPLY_SECONDS,
             socket_connect_timeout=REPLY_SECONDS,
-            # Callers retry failed calls, because they know how long retrying makes sense.
+            # Callers retry failed calls themselves, because they know how long retrying makes sense.
             retry=Retry(NoBackoff(), 0),
             # Set because redis 5 has a different default.
             **({"ssl_check_hostname": True} if url.startswith("rediss:") and "ssl_cert_reqs" not in url else {}),

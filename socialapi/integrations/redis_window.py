@@ -22,8 +22,8 @@ from socialapi.session.rate_limiter import PROBE_SECONDS, LimitStatus, SlidingWi
 from socialapi.wire.rate_limit_headers import LimitReading
 
 LEASE_MARGIN_SECONDS: Final = 10.0
-"""The time that a slot's lease lasts in addition to the request's timeout. The service may have executed the request of
-a dead process, so its slot becomes free one window later.
+"""The time that a slot's lease lasts beyond the request's timeout. The service may have executed the request of a dead
+process, so its slot becomes free one window later.
 """
 RENEWED_AFTER: Final = 1 / 3
 """The fraction of a lease after which a long request renews it."""
@@ -34,11 +34,13 @@ POLL_SECONDS: Final = 0.05
 MAX_POLL_SECONDS: Final = 30.0
 """The longest time between two calls to Redis, because a wait gets shorter when other processes leave the queue."""
 LEAST_REPLY_SECONDS: Final = 0.25
-"""The shortest timeout for an answer of Redis, even if a caller may wait less."""
+"""The shortest timeout for a reply from Redis, even if a caller may wait less."""
 MAX_PLACES_AT_ONCE: Final = 100
 MAX_REPORTED_AT_ONCE: Final = 500
 MAX_UNREPORTED: Final = 10_000
-"""The most outcomes kept while Redis is unavailable. The slots of dropped ones end with their leases."""
+"""The maximum number of outcomes kept while Redis is unavailable. The slots of dropped outcomes are released when their
+leases expire.
+"""
 CLOSING_SECONDS: Final = 2.0
 """How long a closing pacer may take to report its last outcomes to Redis."""
 LONGEST_WAIT_SECONDS: Final = 366 * 86_400.0
@@ -52,8 +54,8 @@ _LANES: Final = (False, True)
 class Outcome:
     """The outcome of the request in a slot, at a monotonic time.
 
-    `unasked` is a request without a slot, sent while Redis was unavailable. `flying` renews the lease of a request in
-    flight. `former` is a request that was answered before the state was lost.
+    The kind `unasked` is a request without a slot, sent while Redis was unavailable. `flying` renews the lease
+    of a request in flight. `former` is a request that was answered before the state was lost.
     """
 
     place: str
@@ -81,9 +83,9 @@ def _number(text: bytes | str) -> float | None:
 
 @attrs.frozen
 class Question:
-    """A call of the script: how many slots to take, the number of the first one, and the outcomes to report.
+    """A call of the script: how many slots to take, the number of the first slot, and the outcomes to report.
 
-    `epoch` and `calls` are those of the last answer, which show whether the state was lost or replaced by an older one.
+    `epoch` and `calls` come from the last answer. They show whether the state was lost or replaced by an older one.
     With `is_last_attempt`, an unknown limit does not wait for the first response.
     """
 
@@ -97,7 +99,7 @@ class Question:
     def arguments(
         self, worker: str, limit: RateLimit | None, *, lease_seconds: float, reserve_share: float, now: float
     ) -> list[str | float]:
-        """Returns the script's arguments for a worker and a time of the monotonic clock."""
+        """Returns the script's arguments for a worker and a monotonic time."""
         return [
             *(self.epoch, self.calls, secrets.token_hex(8), worker, lease_seconds),
             *((limit.requests, limit.window_seconds) if limit else ("", "")),
@@ -122,7 +124,7 @@ class Answer:
 
     @classmethod
     def of(cls, values: list[Any]) -> "Answer":
-        """Returns the values with their types."""
+        """Returns the answer with its values converted to their types."""
         epoch, calls, interactive, interactive_seconds, bulk, bulk_seconds, limit, remaining, flying, resets = values
         return cls(
             epoch.decode() if isinstance(epoch, bytes) else epoch,
@@ -142,7 +144,7 @@ class Answer:
 
 
 class WindowScript:
-    """The script of shared windows, and the tasks of this process that call it."""
+    """The script for shared windows, and the tasks of this process that call it."""
 
     def __init__(self, server: RedisServer, config: Config, clock: Clock, namespace: str) -> None:
         self.server = server
@@ -161,11 +163,12 @@ class WindowScript:
 
     @property
     def worker(self) -> str:
-        """The name of this process. It includes the process id, because a fork must not hold the same slots."""
+        """The name of this process. It includes the process id, because a forked process must not hold the same slots.
+        """
         return f"{self._token}-{os.getpid():x}"
 
     def patience_seconds(self, *, bulk: bool) -> float:
-        """Returns how long callers wait for a server that does not answer."""
+        """Returns how long callers wait for a server that does not reply."""
         has_fallback = not bulk and self.config.redis_fallback_share is not None
         return 0.0 if has_fallback else self.config.max_elapsed_seconds
 
@@ -193,7 +196,7 @@ class WindowScript:
         return task
 
     async def aclose(self) -> None:
-        """Gives the tasks a moment to report the remaining outcomes to Redis."""
+        """Gives the tasks a short time to report the remaining outcomes to Redis."""
         self.closed.set()
         tasks = list(self._tasks)
         try:
@@ -224,7 +227,7 @@ class _Caller:
 
 @attrs.frozen(eq=False)
 class _Place:
-    """The right to send one request: a `Slot`."""
+    """A `Slot`: the right to send one request."""
 
     window: "SharedWindow"
     number: int
@@ -237,9 +240,9 @@ class _Place:
 
 
 class SharedWindow:
-    """One window as this process uses it: the callers that wait for slots, and the outcomes to report to Redis.
+    """One window in this process: the callers that wait for slots, and the outcomes to report to Redis.
 
-    Makes one call to Redis at a time, which serves all waiting callers.
+    One call to Redis is made at a time, and serves all waiting callers.
     """
 
     def __init__(self, script: WindowScript, key: str, limit: RateLimit | None) -> None:
@@ -312,7 +315,7 @@ class SharedWindow:
         The share is a fraction of the slots that were free at the last answer, because other processes may send
         meanwhile.
         """
-        self.wake()  # asks whether Redis is back
+        self.wake()  # checks whether Redis is available again
         limit = self._limit
         if self._fallback is None:
             self._fallback = SlidingWindowPacer(attrs.evolve(self._script.config, rate_limits={}), self._clock)
@@ -351,7 +354,7 @@ class SharedWindow:
         self.wake()
 
     def renew(self) -> None:
-        """Queues the renewal of the leases of long requests."""
+        """Queues lease renewals for long requests."""
         now = self._clock.monotonic()
         for place, since in list(self._flying.items()):
             if now - since >= RENEWED_AFTER * self._script.lease_seconds:
@@ -371,7 +374,7 @@ class SharedWindow:
         return self._status.limit / self._limit.window_seconds
 
     def close(self) -> None:
-        """Rejects all waiting callers. Outcomes are still reported to Redis."""
+        """Rejects all waiting callers. Remaining outcomes are still reported to Redis."""
         self._refuse_all(TransportError("the pacer was closed while the call waited; the request was not sent"))
         self._changed.set()
 
@@ -385,7 +388,7 @@ class SharedWindow:
     def wake(self) -> None:
         """Calls Redis now."""
         self._changed.set()
-        # After closing, outcomes are not reported: the slots end with their leases.
+        # After closing, outcomes are not reported: the slots are released when their leases expire.
         if not (self._is_serving or self._script.closed.is_set()):
             self._script.spawn(self._serve())
             self._is_serving = True
@@ -424,7 +427,7 @@ class SharedWindow:
             answered = [Outcome(place, "former", at) for place, at in self._answered]
             flying = [Outcome(str(place), "flying", at) for place, at in self._flying.items()]
             self._reported_again = len(answered) + len(flying)
-            # Reports still queued from an earlier loss are dropped, or they would multiply with each loss.
+            # Reports still queued from an earlier loss are dropped. Otherwise, they would multiply with each loss.
             unreported = [each for each in self._unreported if each.kind not in ("former", "flying")]
             self._unreported = collections.deque([*answered, *flying, *unreported], maxlen=MAX_UNREPORTED)
             if is_lost_again:
@@ -442,7 +445,7 @@ class SharedWindow:
         for lane, callers in self._callers.items():
             self._callers[lane] = collections.deque(each for each in callers if not each.place.done())
         # While many outcomes are unreported, the count in Redis is too low. After a failure, the same number of slots
-        # is requested again, or slots granted in a lost answer would stay unused.
+        # is requested again. Otherwise, slots granted in a lost answer would stay unused.
         is_behind = len(self._unreported) > MAX_REPORTED_AT_ONCE
         wanted = {
             lane: 0 if is_behind else max(self._wanted_last[lane], min(len(callers), MAX_PLACES_AT_ONCE))
@@ -451,14 +454,14 @@ class SharedWindow:
         self._wanted_last = wanted
         is_last_attempt = any(each.is_last_attempt for callers in self._callers.values() for each in callers)
         self._forget_answered()
-        # Without requests to report, a loss has no effect. After a loss, an answer with a known state ends it.
+        # Without requests to report, a loss has no effect. A loss is over when an answer has a known state.
         is_known = bool(self._flying or self._answered) or self._reported_again is not None
         reported = tuple(itertools.islice(self._unreported, MAX_REPORTED_AT_ONCE))
         epoch, calls = (self._epoch, self._calls) if is_known else ("", 0)
         return Question(epoch, calls, wanted, self._next_place, reported, is_last_attempt)
 
     def _apply(self, question: Question, answer: Answer, asked: float) -> float:
-        """Gives slots to callers, and returns how many seconds to wait before the next call to Redis."""
+        """Grants slots to callers. Returns how many seconds to wait before the next call to Redis."""
         now = self._clock.monotonic()
         self._note_waits(now)
         self._status, self._status_at = answer.status(), now
@@ -468,7 +471,7 @@ class SharedWindow:
         self._wanted_last = dict.fromkeys(_LANES, 0)
         self._next_place += sum(question.wanted.values())
         first = question.first_place
-        is_stale = now - asked > LEASE_MARGIN_SECONDS  # this process was suspended: other processes may have the slots
+        is_stale = now - asked > LEASE_MARGIN_SECONDS  # this process was suspended: other processes may hold the slots now
         for lane in _LANES:
             self._hand_out(range(first, first + answer.granted[lane]), bulk=lane, is_stale=is_stale)
             self._is_in_line[lane] = answer.granted[lane] < question.wanted[lane]
@@ -479,7 +482,7 @@ class SharedWindow:
         server.note_answer(now)
         self._is_away, self._failing_since, self._fallback = False, None, None
         if self._reported_again is not None:
-            says = "Redis has lost the state of a rate limit: requests already sent are reported to it again"
+            says = "Redis has lost the state of a rate limit: requests that were already sent are reported again"
             server.warn(now, says, facts={"socialapi_requests": self._reported_again})
             self._reported_again = None
         waits = [self._refuse_too_long(seconds, now, bulk=bulk) for bulk, seconds in answer.wait_seconds.items()]
@@ -513,7 +516,7 @@ class SharedWindow:
         waiting = [each for each in self._callers[bulk] if not each.place.done()]
         for position, each in enumerate(waiting):
             seconds = known_seconds
-            if self._limit is not None and self._status.limit:  # the callers before it fill complete windows
+            if self._limit is not None and self._status.limit:  # the callers ahead of this one fill complete windows
                 seconds += position // self._status.limit * self._limit.window_seconds
             if now >= each.until and not each.is_last_attempt:
                 each.is_last_attempt = True
@@ -555,7 +558,7 @@ class SharedWindow:
 
 @attrs.frozen(eq=False)
 class _FallbackPlace:
-    """The right to send one request while Redis is unavailable: a `Slot` of this process's share."""
+    """A `Slot` of this process's share: the right to send one request while Redis is unavailable."""
 
     slot: Slot
     window: SharedWindow

@@ -42,7 +42,9 @@ class SocialApiDataSource(DataSource):  # type: ignore[misc]  # PySpark is an ex
         return "socialapi"
 
     def writer(self, schema: Any, overwrite: bool) -> "SocialApiWriter":
-        """Returns the writer. Its operation and times are set once, for all tasks. Raises InvalidInput for invalid options."""
+        """Returns the writer. The operation and times are set once for all tasks. Raises InvalidInput for invalid
+        options.
+        """
         now = datetime.datetime.now(datetime.UTC)
         return SocialApiWriter(read_settings(dict(self.options), schema.fieldNames(), now=now, overwrite=overwrite))
 
@@ -61,7 +63,7 @@ class SocialApiWriter(DataSourceArrowWriter):  # type: ignore[misc]  # as above
         self.settings = settings
 
     def write(self, iterator: Iterator[Any]) -> PartWritten:
-        """Uploads a partition. Raises BulkError, which names the partition."""
+        """Uploads a partition. Raises BulkError with the partition number."""
         context = TaskContext.get()
         attempt = Attempt(context.partitionId(), context.attemptNumber(), context.taskAttemptId())
         return PartWritten(write_partition(self.settings, attempt, iterator))
@@ -71,7 +73,7 @@ class SocialApiWriter(DataSourceArrowWriter):  # type: ignore[misc]  # as above
         finish(self.settings, _parts(messages))
 
     def abort(self, messages: Sequence[PartWritten | None]) -> None:
-        """Prints which partitions have failed and what to do."""
+        """Prints which partitions failed and what to do."""
         give_up(self.settings, _parts(messages))
 
 
@@ -91,11 +93,13 @@ def latest_per_identifier(
 ) -> Any:
     """Returns a DataFrame with one row for each identifier, taken from the last row with that identifier.
 
-    The last row has the largest value in the column `order_by`; among equal values, a Delete wins. Identifiers are
-    normalized and hashed; invalid ones are kept, and the write rejects them. The columns for times and operations have
-    the names of the specification. The column `socialapi_reduced_by`, together with the option `order_by`, allows the
-    write to use them. Pass `columns`, `default_region`, `phone_format` and `require_hashed` here, not to the write. For
-    a do-not-reach list, `kinds` are `email` and `phone_number`. Raises InvalidInput if a column is missing.
+    The last row has the largest value in the column `order_by`; among equal values, a Delete wins.
+
+    Identifiers are normalized and hashed; invalid ones are kept, and the write rejects them. The columns for times and
+    operations have the names of the specification. The column `socialapi_reduced_by`, together with the option
+    `order_by`, allows the write to use them. Pass `columns`, `default_region`, `phone_format` and `require_hashed`
+    here, not to the write. For a do-not-reach list, `kinds` are `email` and `phone_number`. Raises InvalidInput if a
+    column is missing.
     """
     options = {"default_region": default_region, "phone_format": phone_format, "require_hashed": require_hashed}
     return spark_reduce.latest_per_identifier(df, order_by, columns, kinds, options)
@@ -105,7 +109,7 @@ def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | N
     """Returns a DataFrame with one row for each product id: the one with the largest value in the column `order_by`.
 
     Rows without an id are kept, and the write rejects them. The column `socialapi_reduced_by`, together with the option
-    `order_by`, tells the write that no id is repeated. Raises InvalidInput if a column is missing.
+    `order_by`, shows the write that no id is repeated. Raises InvalidInput if a column is missing.
     """
     return spark_reduce.latest_per_product(df, order_by, columns)
 

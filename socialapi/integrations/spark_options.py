@@ -31,7 +31,7 @@ from socialapi.models.validation import Faults, format_timestamp
 DestinationKind = Literal["audience", "do_not_reach_list", "catalog"]
 
 REDUCED_BY: Final = "socialapi_reduced_by"
-"""The column that `latest_per_identifier` and `latest_per_product` add, so that the write knows that nothing occurs twice."""
+"""The column that `latest_per_identifier` and `latest_per_product` add to show the write that nothing occurs twice."""
 
 _COMMON: Final = (
     *("report", "rejects", "max_reject_share", "order_by", "concurrency", "dry_run"),
@@ -67,7 +67,7 @@ class WriteSettings(FrozenRecord):
     started_at: str
     kind: DestinationKind
     account: str
-    """Empty for a catalog."""
+    """The account id; empty for a catalog."""
     target: str
     """The id of the audience, list or catalog."""
     keywords: Mapping[str, Any]
@@ -80,11 +80,11 @@ class WriteSettings(FrozenRecord):
     redis_url: str = ""
     redis_namespace: str = ""
     id_columns: tuple[str, ...] = ()
-    """The columns with product ids, if ids must not repeat within a partition; otherwise empty."""
+    """The columns with product ids, if an id must not be repeated within a partition; otherwise empty."""
 
     @property
     def is_dry(self) -> bool:
-        """Whether nothing is sent."""
+        """Whether the write is a dry run, which sends nothing."""
         return bool(self.keywords.get("dry_run"))
 
     @property
@@ -108,9 +108,9 @@ class WriteSettings(FrozenRecord):
 def read_settings(
     options: Mapping[str, str], names: Sequence[str], *, now: datetime.datetime, overwrite: bool = False
 ) -> WriteSettings:
-    """Returns the settings for writing a table with these column names. `now` is the start of the write.
+    """Returns the settings for writing a table with these column names. `now` is the start time of the write.
 
-    Raises InvalidInput, which says what to do, if the table cannot be written with these options.
+    Raises InvalidInput, with advice on what to do, if the table cannot be written with these options.
     """
     if overwrite:
         raise InvalidInput('rows can only be added, not replaced: write with mode("append")')
@@ -118,10 +118,10 @@ def read_settings(
     found = [kind for kind in _TAKEN if options.get(kind, "").strip()]
     if len(found) != 1:
         raise InvalidInput(
-            "name the target with one of the options audience, do_not_reach_list (both with account) or catalog"
+            "set the target with one of the options audience, do_not_reach_list (both with account) or catalog"
         )
     if found[0] != "catalog" and not options.get("account", "").strip():
-        raise InvalidInput(f"the option account is missing: give the id of the account that has the {_NOUNS[found[0]]}")
+        raise InvalidInput(f"the option account is missing: set it to the id of the account that owns the {_NOUNS[found[0]]}")
     kind = found[0]
     columns = _columns_of(options, names)
     _refuse_unknown(options, kind)
@@ -165,7 +165,7 @@ def _refuse_unknown(options: Mapping[str, str], kind: DestinationKind) -> None:
     if not unknown:
         return
     guesses = [(name, near_name(name, taken)) for name in unknown]
-    hints = "".join(f"; did you mean {near} in place of {name}?" for name, near in guesses if near)
+    hints = "".join(f"; did you mean {near} instead of {name}?" for name, near in guesses if near)
     raise InvalidInput(
         f"there is no option {' or '.join(sorted(unknown))} for a {_NOUNS[kind]}{hints} (there are: "
         f"{', '.join(taken)}, and column.KIND for each column; configuration and credentials come from the SOCIALAPI_* "
@@ -210,7 +210,7 @@ def _keywords_of(
     keywords |= {name: options[name] for name in _OF_JOBS if options.get(name)}
     if _truth(options, "require_hashed"):
         keywords["require_hashed"] = True
-    # Resolved once, because tasks begin at different times.
+    # Resolved once, because tasks start at different times.
     keywords["operation"] = options.get("operation", "update").strip().capitalize()
     if kind == "do_not_reach_list" and "expires_at" not in keywords:
         ends = months_later(now, DEFAULT_EXPIRY_MONTHS).replace(microsecond=0)
@@ -292,7 +292,7 @@ def _why_not_overrides(layout: IdentifierLayout, names: Sequence[str]) -> str:
     indexes = (layout.operation_type, layout.effective_at, layout.expires_at)
     found = ", ".join(quoted(names[layout.positions[index]]) for index in indexes if index is not None)
     return (
-        f"the rows have operations or times of their own ({found}), but rows of a DataFrame have no order, and Spark may "
+        f"the rows have separate operations or times ({found}), but rows of a DataFrame have no order, and Spark may "
         "retry a task: one write can have only one operation and one pair of times. Write each operation separately "
         "(options operation, effective_at, expires_at) and drop these columns; or reduce the DataFrame to one row per "
         "identifier with latest_per_identifier(df, order_by=…) from socialapi.integrations.spark, and give the option "

@@ -28,7 +28,7 @@ def latest_per_identifier(
     kinds: Sequence[IdentifierKind],
     options: Mapping[str, Any],
 ) -> Any:
-    """As `socialapi.integrations.spark.latest_per_identifier`."""
+    """Implements `socialapi.integrations.spark.latest_per_identifier`."""
     from pyspark.sql import functions as f
     from pyspark.sql.types import StringType, StructField, StructType
 
@@ -55,7 +55,7 @@ def latest_per_identifier(
 
 
 class _Splitter:
-    """Splits the rows of record batches into one row per identifier. Spark sends it to the tasks."""
+    """Splits the rows of record batches into one row per identifier. Spark sends this object to the tasks."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ def _text(said: Any) -> str | None:
 
 
 def latest_per_product(df: Any, order_by: str, columns: Mapping[str, str] | None) -> Any:
-    """As `socialapi.integrations.spark.latest_per_product`."""
+    """Implements `socialapi.integrations.spark.latest_per_product`."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -143,7 +143,7 @@ def latest_per_product(df: Any, order_by: str, columns: Mapping[str, str] | None
 
 
 def repeated_products(df: Any, columns: Mapping[str, str] | None) -> Any:
-    """As `socialapi.integrations.spark.repeated_products`."""
+    """Implements `socialapi.integrations.spark.repeated_products`."""
     from pyspark.sql import functions as f
 
     counted = df.groupBy(_product_key(df, columns).alias("id")).agg(f.count(f.lit(1)).alias("rows"))

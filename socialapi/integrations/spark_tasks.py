@@ -1,7 +1,7 @@
 """Runs the tasks of a write from Spark, and sums up their reports on the driver.
 
 Each task uploads its partition with a separate job, and all tasks share one quota. Spark may attempt a task several
-times, even concurrently; a fence in Redis stops an attempt once a newer one has begun.
+times, even concurrently; a fence in Redis stops an attempt once a newer one has started.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from socialapi.integrations.redis_fence import RedisFence
 
 MAX_IDS: Final = 1_000_000
-"""The most product ids remembered per partition, to find repeated ones."""
+"""The maximum number of product ids remembered per partition, to find repeated ids."""
 MAX_LISTED: Final = 20
-"""The most partitions that a message names."""
+"""The maximum number of partitions listed in a message."""
 SUMMARY: Final = "summary.json"
 
 
 class FencedPacer:
-    """A pacer that grants slots only while the attempt is not superseded.
+    """A pacer that grants slots only until the attempt is superseded.
 
     The first request waits for `wait_seconds`, until the last request of a superseded attempt has ended.
     """
@@ -67,11 +67,11 @@ class FencedPacer:
         return slot
 
     def limits(self) -> Mapping[str, LimitStatus]:
-        """Returns the state of each limit, as the pacer knows it."""
+        """Returns the state of each limit that the pacer knows."""
         return self._pacer.limits()
 
     def requests_per_second(self, key: str, documented: RateLimit | None) -> float | None:
-        """Returns the rate that the limit allows, as the pacer knows it."""
+        """Returns the rate that the limit allows; None while the pacer does not know it."""
         return self._pacer.requests_per_second(key, documented)
 
 
@@ -89,7 +89,7 @@ class PartitionRows:
         self._first: Any = None
 
     def open(self) -> Any:
-        """Returns this object, or an empty list if there is no batch. Raises the errors of the batches."""
+        """Returns this object, or an empty list if there are no batches. Raises the errors of the batches."""
         self._first = self._next()
         return [] if self._first is None else self
 
@@ -153,7 +153,7 @@ class PartReport(FrozenRecord):
     rejects: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the report for the summary."""
+        """Returns the report as the summary contains it."""
         own = {"partition": self.attempt.partition, "attempt": self.attempt.number, "task": self.attempt.task}
         return {**own, **self.counts, "report": self.report, "rejects": self.rejects}
 
@@ -161,7 +161,7 @@ class PartReport(FrozenRecord):
 def write_partition(settings: WriteSettings, attempt: Attempt, batches: Iterator[Any]) -> PartReport:
     """Uploads the rows of a partition, and returns the report.
 
-    Raises BulkError, which names the partition and says what to do.
+    Raises BulkError with the partition number and advice on what to do.
     """
     part = _PartFile(settings, attempt)
     rows = PartitionRows(batches, settings.id_columns)
@@ -177,7 +177,7 @@ def write_partition(settings: WriteSettings, attempt: Attempt, batches: Iterator
     else:
         part.end("ended", report)
         return PartReport(attempt, report.counts, part.shown, report.rejects_path)
-    raise error  # outside the handler, because the errors of the libraries that make the rows may quote them
+    raise error  # outside the handler, because errors of the libraries that produce the rows may quote the rows
 
 
 def _error_of(attempt: Attempt, problem: Exception, fault: Exception | None) -> BulkError:
@@ -284,8 +284,8 @@ def too_many_rejected(rejected: int, read: int, most: float) -> str:
 
 
 class _PartFile:
-    """The report file of an attempt, if there is a folder for reports. It is created at the start, so that a killed
-    attempt leaves a trace.
+    """The report file of an attempt, if there is a folder for reports. The file is created at the start, so that a
+    killed attempt leaves a trace.
     """
 
     def __init__(self, settings: WriteSettings, attempt: Attempt) -> None:
@@ -310,15 +310,15 @@ class _PartFile:
 
 
 def make_folder(folder: Path) -> None:
-    """Creates a folder that only its owner can read, if it is missing. Raises InvalidInput."""
+    """Creates a folder that only its owner can read, unless it exists. Raises InvalidInput if that fails."""
     try:
         make_private_folder(folder)
     except OSError as problem:
-        raise InvalidInput(f"the folder {folder} cannot be made: {problem.strerror}") from None
+        raise InvalidInput(f"the folder {folder} cannot be created: {problem.strerror}") from None
 
 
 def write_private(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes a JSON file that only its owner can read. Raises InvalidInput."""
+    """Writes a JSON file that only its owner can read. Raises InvalidInput if that fails."""
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -331,9 +331,10 @@ def write_private(path: Path, content: Mapping[str, Any]) -> None:
 
 @attrs.frozen
 class Summary(FrozenRecord):
-    """The summary of a write. Each partition counts once, with the attempt that succeeded.
+    """The summary of a write.
 
-    `unfinished` are the partitions without a successful attempt.
+    Each partition counts once, with the attempt that succeeded. `unfinished` lists the partitions without a successful
+    attempt.
     """
 
     settings: WriteSettings
@@ -342,7 +343,7 @@ class Summary(FrozenRecord):
 
     @classmethod
     def of(cls, settings: WriteSettings, parts: Sequence[PartReport | None]) -> "Summary":
-        """Sums up the reports of the tasks, which are in the order of the partitions."""
+        """Sums up the reports of the tasks, which are in partition order."""
         last: dict[int, PartReport] = {}
         for part in sorted(filter(None, parts), key=lambda each: each.attempt.task):
             last[part.attempt.partition] = part
@@ -366,7 +367,7 @@ class Summary(FrozenRecord):
         return too_many_rejected(counts["rejected"], counts["read"], most)
 
     def write(self, state: str, why: str | None = None) -> None:
-        """Writes the summary into the folder for reports, if there is one. Raises InvalidInput."""
+        """Writes the summary into the folder for reports, if there is one. Raises InvalidInput if that fails."""
         if self.settings.report is None:
             return
         folder = Path(self.settings.report)
@@ -384,7 +385,7 @@ class Summary(FrozenRecord):
         write_private(folder / SUMMARY, content)
 
     def totals(self) -> str:
-        """Returns the counts in words."""
+        """Returns the counts as text."""
         counts = self.counts
         return (
             f"{counts['read']:,} rows read, {counts['accepted']:,} accepted, {counts['rejected']:,} rejected, "
@@ -411,7 +412,7 @@ def give_up(settings: WriteSettings, parts: Sequence[PartReport | None]) -> None
         numbers += f" and {more} more" if more > 0 else ""
         why = (
             f"partitions {numbers} have not finished; rows sent by other partitions stay. See the error of the task for the "
-            "cause, remove it, and write the complete DataFrame again: sending rows twice is safe"
+            "cause, fix it, and write the complete DataFrame again: sending rows twice is safe"
         )
     summary.write("failed", why)
     say(f"{settings.title} failed: {why} ({summary.totals()})")

@@ -20,14 +20,14 @@ DELIVERY_RESULT: Final = "socialapi.webhook.result"
 class DeliveryTelemetry:
     """The spans and metrics of a receiver: `Receiver(secret, telemetry=DeliveryTelemetry())`.
 
-    They use the application's tracer and meter providers; without providers, nothing is recorded. Raises
+    The application's tracer and meter providers are used; without providers, nothing is recorded. Raises
     ConfigurationError if OpenTelemetry is not installed.
     """
 
     def __init__(self) -> None:
         self._instrumentation = Instrumentation()
         self._deliveries = self._instrumentation.counter(
-            "socialapi.webhook.deliveries", "{delivery}", "Requests of webhooks, by result."
+            "socialapi.webhook.deliveries", "{delivery}", "Webhook requests, by result."
         )
 
     async def delivery(self, answering: Awaitable[T]) -> T:
@@ -54,8 +54,8 @@ class RedisTelemetry:
         self._instrumentation = Instrumentation()
         histogram = self._instrumentation.histogram
         self._calls = histogram("db.client.operation.duration", "Duration of calls to Redis.", DURATION_BUCKETS)
-        self._outages = histogram("socialapi.redis.outage.duration", "How long Redis did not answer.", WAIT_BUCKETS)
-        self._waits = histogram("socialapi.redis.wait.duration", "How long attempts waited for Redis.", WAIT_BUCKETS)
+        self._outages = histogram("socialapi.redis.outage.duration", "Length of Redis outages.", WAIT_BUCKETS)
+        self._waits = histogram("socialapi.redis.wait.duration", "How long attempts of calls waited for Redis.", WAIT_BUCKETS)
 
     @contextmanager
     def call(self, name: str) -> Iterator[None]:
@@ -75,7 +75,7 @@ class RedisTelemetry:
             self._calls.record(self._clock.monotonic() - started, attributes)
 
     def record_outage(self, seconds: float) -> None:
-        """Records the length of an outage when Redis answers again."""
+        """Records the length of an outage when Redis replies again."""
         self._outages.record(seconds)
 
     def record_wait(self, seconds: float) -> None:

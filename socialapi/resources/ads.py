@@ -39,12 +39,11 @@ class Accounts(Resource):
     def list(self, *, start: str | None = None, **query: Unpack[AccountsFilter]) -> Pager[Account]:
         """Returns the accounts associated with the user (`GET accounts`).
 
-        `account_ids` selects accounts by id and `q` by the start of their name. `sort_by` is an
-        attribute with a direction (`name-asc`), `with_deleted` includes deleted accounts,
-        `with_total_count` adds the total to the first page, `count` is the page size (1 to 1,000),
-        and `start` is a stored `Pager.position`. More than 200 `account_ids` are split into several
-        requests; this excludes `sort_by` and `with_total_count`. Raises InvalidInput for invalid
-        arguments.
+        `account_ids` selects accounts by id and `q` by the beginning of the name. `sort_by` is an attribute with a
+        direction (`name-asc`), `with_deleted` includes deleted accounts, `with_total_count` adds the total to the first
+        page, `count` is the page size (1 to 1,000), and `start` is a stored `Pager.position`. More than 200
+        `account_ids` are split into several requests, and then `sort_by` and `with_total_count` are not allowed. Raises
+        InvalidInput for invalid arguments.
         """
         return self._pages(routes.ACCOUNTS, query=query, start=start)
 
@@ -76,7 +75,7 @@ class Sandbox(Resource):
     async def add_features(
         self, account_id: str | int, feature_keys: FeatureKey | str | Sequence[FeatureKey | str]
     ) -> tuple[str, ...]:
-        """Adds features to a test account (`POST accounts/:account_id/features`). Returns all features it has.
+        """Adds features to a test account (`POST accounts/:account_id/features`). Returns all of its features.
 
         The complete list of keys is not documented, so unknown keys are sent as given.
         """
@@ -96,21 +95,20 @@ class AccountResource(Resource):
         return self._pages(routes.ACCOUNT_APPS, query=query, start=start)
 
     def history(self, *, start: str | None = None, **query: Unpack[HistoryFilter]) -> Pager[HistoryEntry]:
-        """Returns the changes of one entity in a time range (`GET accounts/:account_id/account_history`):
-        what changed and who changed it.
+        """Returns the changes to one entity in a time range (`GET accounts/:account_id/account_history`): what changed
+        and who changed it.
 
-        `entity_type`, `entity_id`, `start_time` and `end_time` are required. The times are aware
-        datetimes on a whole hour in UTC; InvalidInput is raised otherwise. `user_id` selects the
-        changes by one user, and `count` is the page size (1 to 1,000). The endpoint is in beta: an
-        account must be allowed to use it.
+        `entity_type`, `entity_id`, `start_time` and `end_time` are required. The times are aware datetimes on a whole
+        hour in UTC; InvalidInput is raised otherwise. `user_id` selects the changes made by one user, and `count` is
+        the page size (1 to 1,000). The endpoint is in beta and must be enabled for the account.
 
-        Entries have no ids, so a stored position (`start`) within a page counts the entries before
-        it.
+        Entries have no ids, so a stored position (`start`) in the middle of a page is the number of entries before it.
         """
         return self._pages(routes.ACCOUNT_HISTORY, query=query, start=start)
 
     async def features(self, feature_keys: FeatureKey | Sequence[FeatureKey] = ()) -> tuple[str, ...]:
-        """Returns the features of the account, or the given ones among them (`GET accounts/:account_id/features`)."""
+        """Returns the account's features, or those of `feature_keys` that it has (`GET accounts/:account_id/features`).
+        """
         return await self._call(routes.FEATURES, query={"feature_keys": unless_empty(feature_keys)})
 
     @property
@@ -237,9 +235,9 @@ class Ads(Resource):
         """Returns how many posts contained any of the keywords per DAY or HOUR, and related keywords
         (`GET insights/keywords/search`).
 
-        Without `end_time` the range ends now; it spans at most seven days. `location` is the
-        targeting value of one country. Posts with any of the `negative_keywords` do not count. There may be at most ten
-        keywords of both kinds together. Raises InvalidInput with every broken rule before anything is sent.
+        The range spans at most seven days and ends now unless `end_time` is given. `location` is the targeting value of
+        one country. Posts with any of the `negative_keywords` are not counted. `keywords` and `negative_keywords` may
+        have at most ten entries in total. Raises InvalidInput with all errors before anything is sent.
         """
         from socialapi.routes import line_items
 

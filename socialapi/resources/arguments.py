@@ -37,13 +37,15 @@ _SAYS: Final[Mapping[Any, str]] = {
 
 
 def right_arguments(declared: Any, given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
-    """Returns the keywords that the TypedDict declares with their types. Reports all others as errors."""
+    """Returns the keywords that the TypedDict declares and whose values have the declared types. Reports the others as
+    errors.
+    """
     kinds, right = typing.get_type_hints(declared), dict[str, Any]()
     for name, value in given.items():
         with faults:
             if name not in kinds:
                 meant = near_name(name, tuple(kinds))
-                hint = f": did you mean {meant}?" if meant else f"; there are {', '.join(kinds)}"
+                hint = f": did you mean {meant}?" if meant else f"; the options are {', '.join(kinds)}"
                 raise invalid(printable_name(name), f"is not an option{hint}")
             check_argument(name, kinds[name], value)
             right[name] = value
@@ -51,7 +53,7 @@ def right_arguments(declared: Any, given: Mapping[str, Any], faults: Faults) -> 
 
 
 def check_further(method: Callable[..., Any], further: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for an extra keyword that is a misspelled parameter."""
+    """Raises InvalidInput for an extra keyword that looks like a misspelled parameter."""
     if not further:
         return
     parameters = inspect.signature(method).parameters.values()
@@ -64,27 +66,27 @@ _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYW
 
 
 def check_argument(name: str, kind: Any, value: object) -> None:
-    """Raises InvalidInput for a value of a wrong type.
+    """Raises InvalidInput for a value of the wrong type.
 
-    The message names the argument, not the value. A path must also be valid for a file.
+    The message contains the argument's name, not its value. A path must also be a valid file path.
     """
     members, takes_path = _accepted(kind)
     if value.__class__ not in members and not any(_is_of(value, member) for member in members):
         says = " or ".join(dict.fromkeys(_SAYS.get(_base(member), _base(member).__name__) for member in members))
         raise invalid(name, f"must be {says}, not {type(value).__name__}")
     if takes_path and isinstance(value, str | os.PathLike) and not is_file_path(value):
-        raise invalid(name, "must be a path: not empty, without NUL and half of a surrogate pair")
+        raise invalid(name, "must be a path that is not empty and contains neither NUL nor an unpaired surrogate")
 
 
 @functools.cache
 def _accepted(kind: Any) -> tuple[tuple[Any, ...], bool]:
-    """Returns the types that a value may have, and whether a path is one of them."""
+    """Returns the types that a value may have, and whether a path is allowed."""
     members = _members(kind)
     return members, os.PathLike in map(_base, members)
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """Returns the types that a value may have: the members of a union, the types of a Literal's values."""
+    """Returns the types that a value may have: the members of a union, or the types of a Literal's values."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return tuple(member for argument in arguments for member in _members(argument))
@@ -132,13 +134,13 @@ _DEFAULTS: Final[Mapping[str, tuple[str, ...]]] = {
     "UpsertKeywords": ("socialapi.bulk.products.job:UpsertOptions",),
     "ProductLintKeywords": ("socialapi.bulk.linting.product_linter:lint_products",),
 }
-"""The classes and functions with the defaults of the options that a TypedDict declares."""
+"""For each TypedDict of options: the classes and functions that hold the default values."""
 
 
 def show_options(function: Any) -> None:
-    """Makes `help()`, IPython and editors show the keywords that a method takes as a TypedDict.
+    """Makes `help()`, IPython and editors show the keywords that a method accepts through a TypedDict.
 
-    They are computed on access, which takes longer than importing the method.
+    They are computed on access, because computing them takes longer than importing the method.
     """
     for kind in function.__annotations__.values():
         if typing.get_origin(kind) is typing.Unpack:
@@ -150,7 +152,7 @@ def show_options(function: Any) -> None:
 
 
 class _OptionsSignature(inspect.Signature):
-    """A signature with the keywords of a TypedDict instead of `**`."""
+    """A signature that lists the keywords of a TypedDict in place of `**`."""
 
     __slots__ = ("_declared", "_plain")
 
@@ -184,13 +186,15 @@ class _OptionsSignature(inspect.Signature):
 
 
 class _OptionsText(str):
-    """A docstring with a sentence about each keyword. They are read from the source when the docstring is cleaned."""
+    """A docstring with a sentence about each keyword. The sentences are read from the source when the docstring is
+    cleaned.
+    """
 
     __slots__ = ("declared",)
     declared: Any
 
     def expandtabs(self, tabsize: typing.SupportsIndex = 8) -> str:
-        """Returns the cleaned docstring with the sentences below it: the first step of `inspect.getdoc`."""
+        """Returns the cleaned docstring, followed by the sentences. `inspect.getdoc` calls this first."""
         plain = inspect.cleandoc(str(self))
         said = [f"{name}: {' '.join(text.split())}" for name, text in _sentences(self.declared).items()]
         return "\n".join([plain, "", "Options:", "", *said]) if said else plain

@@ -53,25 +53,25 @@ class ReadingKeywords(TypedDict, total=False):
     """The options for reading users from an input. All are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
-    """Maps an identifier kind to its column or columns, if they are not found by name; `region` maps the country of the
-    row. An empty string turns a kind off.
+    """Maps an identifier kind to its column or columns, if their names are not recognized. The key `region` maps the
+    column with the country of the row. An empty string disables a kind.
     """
     header: bool
-    """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1:
-    `{"email": 1}`.
+    """False if a CSV or TSV file has no header. `columns` must then contain column numbers, counted from 1: `{"email":
+    1}`.
     """
     header_line: int | None
-    """The line of a CSV or TSV file that names its columns. By default, it is the first line, or one of the first
-    twenty, below a title or comments.
+    """The number of the header line in a CSV or TSV file. By default, it is the first line, or one of the first twenty
+    if a title or comments come first.
     """
     layout: str | os.PathLike[str] | None
-    """A file from `lint(…, write_layout=)` that defines how to read the input. The job guesses nothing, and rejects a
-    changed input before it sends anything. It replaces `columns`, `header`, `header_line`, `default_region` and
-    `phone_format`.
+    """A file from `lint(…, write_layout=)` that defines how to read the input. With a layout, the job does not guess,
+    and rejects an input that no longer matches before it sends anything. It replaces `columns`, `header`,
+    `header_line`, `default_region` and `phone_format`.
     """
     default_region: str | None
-    """Two-letter country of phone numbers without a country code, for example `US`. A column `country` sets it for each
-    row.
+    """Two-letter country of phone numbers without a country code, for example `US`. A `country` column overrides it for
+    each row.
     """
     phone_format: PhoneFormat
     """How to read digits without a plus sign. `auto` (the default): as a valid number of the region or with a country
@@ -95,19 +95,21 @@ class RowKeywords(OutcomeKeywords, ReadingKeywords, total=False):
     the measured latency.
     """
     rejects: str | os.PathLike[str] | None
-    """File for the rejected rows, with row, field and reason."""
+    """File for the rejected rows, with row number, field and reason."""
     max_reject_share: float | None
-    """The largest share of the rows read that may be rejected, by the SDK or the service; no limit
-    by default. It is checked after 10,000 rows and at the end, and by a sync before it sends anything. Above it, no new
-    requests start, and the job raises BulkError.
+    """The largest share of the rows read that may be rejected, by the SDK or the service; no limit by default. It is
+    checked after 10,000 rows and at the end, and by a sync before it sends anything. If it is exceeded, no new requests
+    start, and the job raises BulkError.
     """
     dry_run: bool
-    """Read and validate everything, send nothing, and forecast requests, bytes and time in the report."""
+    """If True, the job reads and validates everything, sends nothing, and forecasts requests, bytes and time in the
+    report.
+    """
     on_progress: OnProgress | None
     """Called with a `Progress` after each slice of the input and each completed request."""
     progress: bool
-    """If True, shows the progress on standard error: a bar on a terminal or in a notebook, otherwise
-    a line now and then.
+    """If True, shows the progress on standard error: a bar on a terminal or in a notebook, otherwise an occasional
+    line.
     """
 
 
@@ -117,15 +119,15 @@ class UploadKeywords(RowKeywords, total=False):
     operation: OperationType | Literal["update", "delete"]
     """`Update` (the default) adds the users, `Delete` removes them. A row may override it."""
     journal: str | os.PathLike[str] | Journal | None
-    """A file that makes the job resumable, even after a kill: repeat the call with the same journal. The job creates it
-    if it is missing. A job with a different input or settings is rejected. It can also be an object with the methods of
-    `Journal`.
+    """A file that makes the job resumable, even if the process is killed: repeat the call with the same journal. The
+    job creates it if it is missing. A job with a different input or settings is rejected. It can also be an object with
+    the methods of `Journal`.
     """
     allow_empty: bool
-    """If True (the default), an input without rows gives an empty report; if False, InvalidInput."""
+    """If True (the default), an input without rows results in an empty report; if False, in InvalidInput."""
     flush_after_seconds: float | None
-    """For an async iterable: how long a row waits for a full request, 5 seconds by default. With None, the default with
-    a journal, rows always wait for full requests. A journal excludes a number.
+    """For an async iterable: how long a row waits for its request to fill up, 5 seconds by default. With None, rows
+    always wait for a full request. With a journal, None is the default and the only valid value.
     """
 
 
@@ -142,8 +144,8 @@ class SyncKeywords(RowKeywords, total=False):
     effective_at: datetime.datetime | str | None
     """When additions take effect: an aware datetime or an ISO 8601 string. Default: now."""
     max_removal_share: float
-    """The largest share of the identifiers in the snapshot that may be removed, 0.1 by default.
-    Above it, the sync sends nothing and raises BulkError.
+    """The largest share of the identifiers in the snapshot that may be removed, 0.1 by default. If more would be
+    removed, the sync sends nothing and raises BulkError.
     """
 
 
@@ -151,7 +153,7 @@ class LintKeywords(ReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
     write_layout: str | os.PathLike[str] | None
-    """File for the layout of the input: its format, and the kind of each column."""
+    """Output file for the layout of the input: its format, and the kind of each column."""
     sample: int | None
     """Read at most this many rows, from the start."""
     progress: bool
@@ -159,11 +161,11 @@ class LintKeywords(ReadingKeywords, total=False):
 
 
 def right_options(declared: Any, options: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
-    """Returns the declared options with the right type. A region must look like a country code."""
+    """Returns the declared options whose values have the right type. A region must also look like a country code."""
     right = right_arguments(declared, options, faults)
     if (region := right.get("default_region")) is not None and not _LIKE_A_REGION.fullmatch(region):
-        del right["default_region"]  # no further message shows the value
-        faults.append(invalid("default_region", "must be the two letters of a country in ISO 3166, for example US"))
+        del right["default_region"]  # so that no other message shows the value
+        faults.append(invalid("default_region", "must be a two-letter country code from ISO 3166, for example US"))
     return right
 
 
@@ -249,7 +251,7 @@ async def send_operations(
     if most is not None and len(shapes) > most:
         raise InvalidInput(f"{len(shapes):,} operations are more than the {most:,} of Config.max_operations")
     body = destination.target.route.body
-    # Without the documented maximum number of operations.
+    # With `max_operations`, the documented maximum number of operations does not apply.
     declared = body if most is None else get_args(body)[0]
     refuse([*broken, *broken_rules(declared, shapes, now=now)])
     target = destination.target
@@ -258,7 +260,7 @@ async def send_operations(
 
 
 class _KnownToSync(SyncKeywords, total=False):
-    """All options of a sync, and the options for which the sync has its own errors."""
+    """All options of a sync, and the options that the sync rejects with its own errors."""
 
     snapshot: str | os.PathLike[str]
     journal: object
@@ -284,9 +286,9 @@ class UploadResource(Resource):
 
         Identifiers may be raw or hashed; raw ones are normalized and hashed here. A do-not-reach list accepts only
         e-mail addresses and phone numbers, and no `effective_at`. Returns the counts of received and of accepted
-        operations, both equal to the number of users sent. If the service returns different counts, sends the
-        request again. Raises InvalidInput with every broken rule before it sends anything, and ApiError with
-        `operation_errors` if the service rejects individual operations.
+        operations, both equal to the number of users sent. If the service returns different counts, sends the request
+        again. Raises InvalidInput with all errors before it sends anything, and ApiError with `operation_errors` if the
+        service rejects individual operations.
         """
         return await send_operations(
             self._session,
@@ -301,10 +303,9 @@ class UploadResource(Resource):
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
         """Reads the input as `upload` would, and reports what to expect.
 
-        Sends nothing. The report lists the columns with identifiers, and counts usable values,
-        rejected rows, duplicates, and correctly or wrongly hashed values. It also estimates the
-        risk of few matches. It contains no values, and memory use stays constant. Raises
-        InvalidInput as `upload` does.
+        Sends nothing. The report lists the columns with identifiers, and counts usable values, rejected rows,
+        duplicates, and correctly or wrongly hashed values. It also estimates the risk of a low match rate. It contains
+        no values, and memory use stays constant. Raises InvalidInput as `upload` does.
         """
         from socialapi.bulk.linting.linter import lint_records
 
@@ -314,7 +315,7 @@ class UploadResource(Resource):
         right |= {"now": self._session.now(), "network": self._session.network}
         with shown(right, records) as shown_options:
             if faults:
-                with faults:  # the errors of the other options
+                with faults:  # adds the errors of the other options
                     await lint_records((), **shown_options | {"layout": None, "write_layout": None})
                 faults.refuse()
             return await lint_records(records, **shown_options)
@@ -339,13 +340,12 @@ class CustomAudience(UploadResource):
         (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`). Returns a report that
         accounts for every row.
 
-        `records` is the path of a file (CSV, TSV, JSON Lines, a JSON array or Parquet, optionally
-        compressed), a pattern or a list of paths, an open binary file, a table (pandas, Polars,
-        pyarrow, DuckDB), or an iterable or async iterable of `AudienceUser`, `Operation`, mappings
-        or rows with names, such as those of databases. Identifiers are normalized and hashed,
-        batched into requests of at most 2,500 operations and 5,000,000 bytes, and sent as fast as the rate limit
-        allows. Rows of a slow async iterable are sent after `flush_after_seconds`. Failed requests are retried. If the
-        service rejects single rows, the other rows of their batch are sent again.
+        `records` is the path of a file (CSV, TSV, JSON Lines, a JSON array or Parquet, optionally compressed), a
+        pattern or a list of paths, an open binary file, a table (pandas, Polars, pyarrow, DuckDB), or an iterable or
+        async iterable of `AudienceUser`, `Operation`, mappings or rows with named fields, such as database rows.
+        Identifiers are normalized and hashed, batched into requests of at most 2,500 operations and 5,000,000 bytes,
+        and sent as fast as the rate limit allows. Rows of a slow async iterable are sent after `flush_after_seconds`.
+        Failed requests are retried. If the service rejects single rows, the other rows of their batch are sent again.
 
         Raises InvalidInput for unusable options or input. Raises BulkError, with the report so far, if the service
         rejects the job, if it cannot be reached for `Config.max_elapsed_seconds`, or if reading the input fails.
@@ -361,11 +361,11 @@ class CustomAudience(UploadResource):
         """Makes the audience match the desired rows, by additions and removals
         (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`).
 
-        `desired` is what `upload` accepts, except for operations: every row belongs to the
-        audience. `snapshot` is the file of this audience, created by the first sync. It contains only a digest of each
-        identifier. A row with an identifier that is not in the snapshot is added with all its identifiers. Then
-        identifiers that are in no row are removed. The snapshot records the accepted changes, so the next sync after a
-        crash is correct. Returns a report of additions and removals.
+        `desired` is what `upload` accepts, except for operations: every row belongs to the audience. `snapshot` is the
+        file of this audience, created by the first sync. It contains only a digest of each identifier. A row with an
+        identifier that is not in the snapshot is added with all its identifiers. Then identifiers that are no longer in
+        any row are removed. The snapshot records the accepted changes, so the next sync after a crash is correct.
+        Returns a report of additions and removals.
 
         Raises the same errors as `upload`, and ConfigurationError for a snapshot of a different audience. Raises
         BulkError before it sends anything if reading the input fails, or if the removals exceed `max_removal_share` of
@@ -412,7 +412,7 @@ class DoNotReachListResource(UploadResource):
         that accounts for every row.
 
         Works like `CustomAudience.upload`, but accepts only e-mail addresses and phone numbers, and no `effective_at`.
-        `expires_at` is always sent: 13 months after the start of the job by default, or after the first row that
+        `expires_at` is always sent: by default 13 months after the start of the job, or after the first row that
         follows a flush (`flush_after_seconds`).
         """
         records = with_hidden_addresses(records)
@@ -446,11 +446,10 @@ class AudiencePermissions(Resource):
         """Returns the permissions of the audience
         (`GET accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions`).
 
-        `granted_account_ids` or `tailored_audience_permission_ids` select some of them. `sort_by`
-        is an attribute with a direction (`created_at-desc`), `with_total_count` adds the total to
-        the first page, `count` is the page size (1 to 1,000), and `start` is a stored
-        `Pager.position`. More than 200 ids of one filter are split into several requests; this
-        excludes `sort_by` and `with_total_count`.
+        `granted_account_ids` or `tailored_audience_permission_ids` select some of them. `sort_by` is an attribute with
+        a direction (`created_at-desc`), `with_total_count` adds the total to the first page, `count` is the page size
+        (1 to 1,000), and `start` is a stored `Pager.position`. More than 200 ids of one filter are split into several
+        requests, and then `sort_by` and `with_total_count` are not allowed.
         """
         return self._pages(routes.AUDIENCE_PERMISSIONS, query=query, start=start)
 

@@ -28,8 +28,7 @@ class ProductSets(Resource):
     async def get(self, product_set_id: str | int) -> ProductSet:
         """Returns one product set (`GET product_catalogs/:product_catalog_id/product_sets/:product_set_id`).
 
-        `processing_status` says whether the service has found the products of a FILTERED set. `wait` returns when it
-        has.
+        `processing_status` says whether the service has found the products of a FILTERED set. `wait` waits for this.
         """
         return await self._call(routes.PRODUCT_SET, product_set_id=product_set_id)
 
@@ -52,7 +51,7 @@ class ProductSets(Resource):
         with faults:
             check_argument("on_progress", Callable | None, on_progress)
             if inspect.iscoroutinefunction(on_progress):
-                raise invalid("on_progress", "is called, not awaited: give a plain function")
+                raise invalid("on_progress", "is called, not awaited: pass a plain function")
         faults.refuse()
         clock, pause = self._session.clock, FIRST_PAUSE_SECONDS
         ends_at = clock.monotonic() + timeout_seconds

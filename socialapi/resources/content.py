@@ -1,7 +1,7 @@
 """Articles, news, community notes and powerstream rules.
 
 The documentation gives few details of these endpoints. Documented parameters are typed. Other keywords are sent as
-given, unless they are misspelled names. Results keep every field.
+given, unless they look like misspelled parameters. Results contain all fields.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +80,7 @@ class News(Resource):
 
 
 def _checked(method: Callable[..., Any], further: Mapping[str, Any], fields: object) -> tuple[Faults, dict[str, Any]]:
-    """Returns the parameters of a request for news, after the errors in them."""
+    """Returns the errors in the parameters of a news request, and the parameters."""
     faults, parameters = Faults(), {**further}
     with faults:
         check_further(method, further)

@@ -102,7 +102,7 @@ class Cards(Resource):
     """The cards of an account, composed of components."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CardsQuery]) -> Pager[Card]:
-        """Returns the cards that `create` makes (`GET accounts/:account_id/cards`).
+        """Returns the cards that are composed of components (`GET accounts/:account_id/cards`).
 
         `include_legacy_cards` adds cards of older kinds. `start` is a stored `Pager.position`.
         """
@@ -125,7 +125,7 @@ class Cards(Resource):
 
         A carousel with different destinations has `slides`, each with its own components. A card has one component with
         media (`CardMedia`, `SwipeableMedia`) and one with a destination (`Details` for a website, `Button` for an app).
-        Returns the card. Raises InvalidInput with every broken rule. Not retried if its outcome is unknown.
+        Returns the card. Raises InvalidInput with all errors. Not retried if its outcome is unknown.
         """
         body = without_none(name=name, components=components, slides=slides)
         return await self._call(routes.CARD_CREATE, body=body)
@@ -174,7 +174,7 @@ class PollCards(Resource):
         """Creates a poll of two to four choices, open for `duration_in_minutes` from now
         (`POST accounts/:account_id/cards/poll`).
 
-        Returns the card. Raises InvalidInput with every broken rule. Not retried if its outcome is
+        Returns the card. Raises InvalidInput with all errors. Not retried if its outcome is
         unknown.
         """
         return await self._call(routes.POLL_CARD_CREATE, body=poll)

@@ -45,17 +45,17 @@ class LineItems(Resource):
         No endpoint reads a line item: a call without changes returns its record. Pass changes as keywords, or as a
         `LineItemChanges`; None clears a value. With the strategy AUTO, the service ignores a bid.
 
-        Raises InvalidInput with every broken rule. The client always checks rules about the sent fields. It checks
-        rules about stored values (objective, placements, bid) if you pass the record of this line item as `current`. It
-        checks rules about the campaign if you pass `budget_optimization`, CAMPAIGN or LINE_ITEM. The service checks all
-        other rules.
+        Raises InvalidInput with all errors. The client always checks rules about the sent fields. It checks rules about
+        stored values (objective, placements, bid) if you pass the record of this line item as `current`. It checks
+        rules about the campaign if you pass `budget_optimization`, CAMPAIGN or LINE_ITEM. The service checks all other
+        rules.
         """
         check_argument("changes", Mapping | None, changes)
         body: LineItemChanges = {**(changes or {}), **further}
         # A rule about several values does not apply if one of them is invalid by itself.
         given: object = current
         if given is not None and not (isinstance(given, LineItem) and given.id == str(line_item_id)):
-            raise InvalidInput(f"current must be the LineItem with the id {line_item_id}, as the service answered it")
+            raise InvalidInput(f"current must be the LineItem with the id {line_item_id}, as the service returned it")
         if budget_optimization not in (None, *get_args(BudgetOptimization)):
             raise InvalidInput(f"budget_optimization must be {' or '.join(get_args(BudgetOptimization))}, or None")
         shape, now = shaped(LineItemChanges, body), self._session.now()

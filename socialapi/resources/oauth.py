@@ -37,7 +37,7 @@ from socialapi.wire.request import check, refuse_unfit
 
 MIN_RANDOM_BYTES: Final = 32
 MAX_RANDOM_BYTES: Final = 96
-"""These bounds give a verifier of 43 to 128 characters, as RFC 7636, section 4.1 requires."""
+"""With these limits, a verifier has 43 to 128 characters, as RFC 7636, section 4.1 requires."""
 
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
@@ -86,15 +86,15 @@ DOCUMENTED_SCOPES: Final = ("tweet.read", "tweet.write", "users.read")
 class OAuth(Resource):
     """The token endpoints.
 
-    Calls fetch the tokens they need by themselves. These methods manage tokens and sign users in: `request_token`,
+    API calls fetch the tokens they need automatically. These methods manage tokens and sign users in: `request_token`,
     `authorize_url` and `access_token` for OAuth 1.0a, `authorization_url` and `exchange_code` for OAuth 2.0.
     """
 
     async def app_only_token(self) -> AppOnlyToken:
         """Returns the app's bearer token, from the cache or the service (`POST /oauth2/token`).
 
-        Raises Forbidden with code 99 if it was requested too often. For the next minute, raises it again without a
-        request.
+        Raises Forbidden with code 99 if it was requested too often. For the next minute, raises the same error without
+        a request.
         """
         token = await self._session.authenticators.app().token(self._options)
         return AppOnlyToken(access_token=token, token_type="bearer")  # noqa: S106  # a kind, no secret
@@ -115,8 +115,8 @@ class OAuth(Resource):
                 authenticator=app.requester,
             )
         finally:
-            # Even if the token was already invalid or the outcome is unknown: if it is still valid, the service returns
-            # it again.
+            # Forgotten even if the token was already invalid or the outcome is unknown. If it is still valid, the
+            # service returns it again.
             await app.forget(token)
 
     # OAuth 1.0a in three steps
@@ -138,7 +138,7 @@ class OAuth(Resource):
             authenticator=self._signer(callback=callback),
         )
         if token.oauth_callback_confirmed is not True:
-            raise DecodeError("oauth_callback_confirmed", "is not true: the service did not take the callback")
+            raise DecodeError("oauth_callback_confirmed", "is not true: the service did not accept the callback")
         self._session.authenticators.sign_ins.began(token.oauth_token, token.oauth_token_secret)
         return token
 
@@ -268,9 +268,9 @@ class OAuth(Resource):
     async def refresh(self, refresh_token: str, *, client_id: str, client_secret: str | None = None) -> OAuth2Token:
         """Returns new tokens for a refresh token (`POST /2/oauth2/token`).
 
-        The service may replace the refresh token: store both before using them. An `OAuth2User`
-        credential with a refresh token does this by itself. Not retried if its outcome is unknown.
-        Raises Unauthorized if the refresh token is no longer valid.
+        The service may replace the refresh token: store both before using them. An `OAuth2User` credential with a
+        refresh token does this automatically. Not retried if its outcome is unknown. Raises Unauthorized if the refresh
+        token is no longer valid.
         """
         refresh_token, client_secret = hidden(refresh_token), hidden(client_secret)
         body = OAuth2TokenRequest(grant_type="refresh_token", client_id=client_id, refresh_token=refresh_token)
@@ -292,4 +292,4 @@ def _check_url(name: str, text: object, or_else: str = "") -> None:
     is_text = isinstance(text, str) and text.isascii() and text.isprintable() and " " not in text
     parts = split_address(str(text)) if is_text else None
     if parts is None or not parts.scheme:
-        raise InvalidInput(f"{name} must be a whole URL{or_else}")
+        raise InvalidInput(f"{name} must be a complete URL{or_else}")

@@ -40,12 +40,12 @@ class Posts(Resource):
             except ApiError as refusal:
                 if refusal.status != HTTPStatus.OK:
                     raise
-                # Nothing of this part exists. The other parts may still succeed.
+                # None of the posts in this part exists. The other parts may still succeed.
                 fruitless.append(refusal)
                 page = Page(errors=(*refusal.problems, *refusal.errors))
             pages.append(page)
         if len(fruitless) == len(pages):
-            first = fruitless[0]  # with the problems of all parts of the lookup
+            first = fruitless[0]  # with the problems from all parts of the lookup
             first.problems = tuple(chain.from_iterable(each.problems for each in fruitless))
             first.errors = tuple(chain.from_iterable(each.errors for each in fruitless))
             raise first
@@ -71,10 +71,9 @@ class Posts(Resource):
     ) -> Pager[Post]:
         """Returns a user's posts, newest first (`GET /2/users/:id/tweets`).
 
-        `max_results` (5 to 100) is the page size. `pagination_token` starts at the page of that
-        token, and `start` after the item of a stored `Pager.position`. Posts are from `start_time` until before
-        `end_time`, with ids after `since_id` and before `until_id`, and without the types in `exclude` (replies,
-        retweets).
+        `max_results` (5 to 100) is the page size. `pagination_token` starts at the page of that token, and `start`
+        after the item of a stored `Pager.position`. `start_time` (inclusive), `end_time`, `since_id` and `until_id`
+        (all exclusive) limit the range. `exclude` omits replies, retweets or both.
         """
         faults, known_id = Faults(), ""
         with faults:
@@ -110,7 +109,7 @@ class Posts(Resource):
 
 
 def _merged(pages: Sequence[Page[Post]]) -> Page[Post]:
-    """Returns the pages of one lookup as one page. Objects included by several of them occur once."""
+    """Returns the pages of one lookup as one page. An object that several pages include occurs once."""
     includes = [page.includes for page in pages]
     data = tuple(chain.from_iterable(page.data for page in pages))
     meta = {name: value for page in pages for name, value in page.meta.items()}

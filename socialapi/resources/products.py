@@ -34,7 +34,7 @@ from socialapi.wire.request import refuse
 
 
 def check_products(shapes: Sequence[Any], *, now: datetime.datetime) -> None:
-    """Raises InvalidInput with every rule that a product breaks, and for ids that occur more than once."""
+    """Raises InvalidInput with all errors in the products, including ids that occur more than once."""
     refuse([*_broken(shapes, now), *_repeated(shapes)])
 
 
@@ -61,21 +61,25 @@ class ProductReadingKeywords(TypedDict, total=False):
     """The options for reading products from an input. All are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
-    """Maps fields to columns or keys (`{"price": "Preis"}`) that are not found by name; an empty name ignores a field.
+    """Maps fields to columns or keys whose names are not recognized (`{"price": "Preis"}`). An empty name ignores a
+    field.
     """
     constants: Mapping[str, str | int] | None
-    """Values of fields for products without one (`{"condition": "new"}`). `currency` is the currency of prices without
-    one.
+    """Field values for products that have none (`{"condition": "new"}`). `currency` is the currency of prices that have
+    none.
     """
     header: bool
-    """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1: `{"id": 1}`."""
+    """False if a CSV or TSV file has no header. `columns` must then contain column numbers, counted from 1: `{"id":
+    1}`.
+    """
     header_line: int | None
-    """The line of a CSV or TSV file that names its columns. By default, it is the first line, or one of the first
-    twenty, below a title or comments.
+    """The number of the header line in a CSV or TSV file. By default, it is the first line, or one of the first twenty
+    if a title or comments come first.
     """
     layout: str | os.PathLike[str] | None
-    """A file from `lint(…, write_layout=)` that defines how to read the input. The load guesses nothing, and rejects a
-    changed input before it sends anything. It replaces `columns`, `header` and `header_line`.
+    """A file from `lint(…, write_layout=)` that defines how to read the input. With a layout, the load does not guess,
+    and rejects an input that no longer matches before it sends anything. It replaces `columns`, `header` and
+    `header_line`.
     """
 
 
@@ -85,43 +89,46 @@ class UpsertKeywords(OutcomeKeywords, ProductReadingKeywords, total=False):
     concurrency: int | Literal["auto"]
     """Requests of up to 25 products in flight at once, 8 by default."""
     journal: str | os.PathLike[str] | Journal | None
-    """A file that makes the load resumable, even after a kill: repeat the call with the same journal. The load creates
-    it if it is missing. A load with a different input, catalog or digest file is rejected. It can also be an object
-    with the methods of `Journal`.
+    """A file that makes the load resumable, even if the process is killed: repeat the call with the same journal. The
+    load creates it if it is missing. A load with a different input, catalog or digest file is rejected. It can also be
+    an object with the methods of `Journal`.
     """
     rejects: str | os.PathLike[str] | None
-    """File for the rejected products, with row, field, reason and the complete row. You can correct it and load it."""
+    """File for the rejected products, with row number, field, reason and the complete row. You can correct and load
+    this file.
+    """
     dry_run: bool
-    """Read and validate everything, send nothing, and forecast requests and bytes in the report."""
+    """If True, the load reads and validates everything, sends nothing, and forecasts requests and bytes in the report.
+    """
     on_progress: OnProgress | None
     """Called with a `Progress` after each slice of the input and each completed request."""
     progress: bool
-    """If True, shows the progress on standard error: a bar on a terminal or in a notebook, otherwise
-    a line now and then.
+    """If True, shows the progress on standard error: a bar on a terminal or in a notebook, otherwise an occasional
+    line.
     """
     digests: str | os.PathLike[str] | None
     """File that records the loaded products, so that the next load skips unchanged ones. Created if missing."""
     delete_vanished: bool
-    """Delete the products of earlier loads that are not in this input, after the complete input is loaded. Needs
-    `digests`. If a row is unreadable, the load deletes nothing and raises BulkError, because it does not know which
-    products have vanished.
+    """If True, the load deletes the products of earlier loads that are not in this input, after the complete input is
+    loaded. Needs `digests`. If a row is unreadable, the load deletes nothing and raises BulkError, because it does not
+    know which products have vanished.
     """
     max_vanished_share: float
-    """The largest share of the products that may be deleted as vanished, 0.1 by default. Above it, the load deletes
-    nothing and raises BulkError.
+    """The largest share of the products that may be deleted as vanished, 0.1 by default. If more would be deleted, the
+    load deletes nothing and raises BulkError.
     """
     max_reject_share: float | None
-    """The largest share of the products read that may be rejected, by the SDK or the service; no
-    limit by default. It is checked after 10,000 products and at the end, and with `delete_vanished` before the load
-    sends anything. Above it, no new requests start, and the load raises BulkError.
+    """The largest share of the products read that may be rejected, by the SDK or the service; no limit by default. It
+    is checked after 10,000 products and at the end, and with `delete_vanished` before the load sends anything. If it is
+    exceeded, no new requests start, and the load raises BulkError.
     """
     allow_empty: bool
-    """If True (the default), an input without products gives an empty report; if False,
-    InvalidInput. `delete_vanished` always rejects such an input.
+    """If True (the default), an input without products results in an empty report; if False, in InvalidInput.
+    `delete_vanished` always rejects such an input.
     """
     flush_after_seconds: float | None
-    """For an async iterable: how long a product waits for a full request, 5 seconds by default. With None, the default
-    with a journal, products always wait for full requests.
+    """For an async iterable: how long a product waits for its request to fill up, 5 seconds by default. With None,
+    which is the default with a journal, products always wait for a full request.
     """
 
 
@@ -129,7 +136,7 @@ class ProductLintKeywords(ProductReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
     write_layout: str | os.PathLike[str] | None
-    """File for the layout of the input: its format, and the field of each column."""
+    """Output file for the layout of the input: its format, and the field of each column."""
     sample: int | None
     """Read at most this many rows, from the start."""
     progress: bool
@@ -153,9 +160,9 @@ class Products(Resource):
         """Creates or updates up to 25 products, by id, in one request
         (`PUT product_catalogs/:product_catalog_id/products`).
 
-        Returns one result per product: its `status`, and the service's errors and warnings. Raises
-        InvalidInput with every broken rule, by product and field, before anything is sent. It also rejects a repeated
-        id, because the service would ignore all products with it. Use `upsert` for more products.
+        Returns one result per product: its `status`, and the service's errors and warnings. Raises InvalidInput with
+        all errors, by product and field, before anything is sent. It also rejects a repeated id, because the service
+        would ignore all products with that id. Use `upsert` for more products.
         """
         shapes = shaped(tuple[Product, ...], tuple(as_iterable(products)))
         check_products(shapes, now=self._session.now())
@@ -166,15 +173,15 @@ class Products(Resource):
         """Loads any number of products as a job (`PUT product_catalogs/:product_catalog_id/products`).
         Returns a report that accounts for every product.
 
-        `products` is a path, a pattern, a list of these or an open binary file (CSV, TSV, JSON
-        Lines, a JSON array, RSS or Atom, each optionally compressed with gzip or Zstandard;
-        Parquet), a table (any object with `__arrow_c_stream__`, such as a DataFrame), or an
-        iterable or async iterable of `Product`, mappings or rows with names. The load reads names and values as
-        merchants write them (`g:price`, `in_stock`, `9,99 EUR`). It sends 25 products in a request, and several
-        requests at once. From a slow source, it sends products after `flush_after_seconds`. Products with the same id
-        are never in one request and keep their order, and so do the variants of an item group. It resends only products
-        without a response. With `digests`, it skips products that have not changed since the last load. With `journal`,
-        it counts the products that an earlier run of the same load confirmed, and does not send them again.
+        `products` is a path, a pattern, a list of these or an open binary file (CSV, TSV, JSON Lines, a JSON array, RSS
+        or Atom, each optionally compressed with gzip or Zstandard; Parquet), a table (any object with
+        `__arrow_c_stream__`, such as a DataFrame), or an iterable or async iterable of `Product`, mappings or rows with
+        named fields. The load reads names and values as merchants write them (`g:price`, `in_stock`, `9,99 EUR`). It
+        sends 25 products in a request, and several requests at once. From a slow source, it sends products after
+        `flush_after_seconds`. Products with the same id are never in one request and keep their order, and so do the
+        variants of an item group. It resends only products that got no response. With `digests`, it skips products that
+        have not changed since the last load. With `journal`, it counts the products that an earlier run of the same
+        load confirmed, and does not send them again.
 
         Raises InvalidInput for unusable options or input. Raises BulkError, with the report so far, if the service
         rejects the load, if it cannot be reached for `Config.max_elapsed_seconds`, or if reading the input fails.
@@ -200,7 +207,7 @@ class Products(Resource):
         right = right_arguments(ProductLintKeywords, options, faults)
         with shown(right, products) as shown_options:
             if faults:
-                with faults:  # the errors of the other options
+                with faults:  # adds the errors of the other options
                     await lint_products((), **shown_options | {"layout": None, "write_layout": None})
                 faults.refuse()
             return await lint_products(

@@ -29,24 +29,24 @@ def flatten(given: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def as_iterable(given: Any) -> Iterable[Any]:
-    """Returns an iterable of the given values: the argument itself, or a tuple with it."""
+    """Returns an iterable of the given values: the argument itself, or a tuple that contains it."""
     return cast("Iterable[Any]", given) if is_several(given) else (given,)
 
 
 def unless_empty(given: Any) -> Any:
-    """Returns the argument, or a tuple for an iterable. Returns None, which is not sent, if it is empty."""
+    """Returns the argument, an iterable as a tuple. Returns None, which is not sent, for an empty iterable."""
     return tuple(given) or None if is_several(given) else given
 
 
 def without_none(**members: Any) -> dict[str, Any]:
-    """Returns the members of a body that are not None."""
+    """Returns the fields of a body that are not None."""
     return {name: value for name, value in members.items() if value is not None}
 
 
 class Resource:
     """A group of API methods.
 
-    `path` holds the path parameters that they share, such as the id of an account.
+    `path` contains the path parameters that they share, such as the account id.
     """
 
     def __init__(self, session: Session, options: CallOptions, **path: str | int) -> None:
@@ -77,10 +77,10 @@ class Resource:
         faults: Faults | None = None,
         **path: str | int,
     ) -> Coroutine[Any, Any, R]:
-        """Returns the call of a route, which returns its decoded result.
+        """Returns a coroutine that calls the route and returns the decoded result.
 
-        `path` has the path parameters that are not shared, and `faults` the known errors of other
-        arguments. Raises every failure as a SocialApiError.
+        `path` contains the path parameters that are not shared, and `faults` the errors already found in other
+        arguments. Every failure is raised as a SocialApiError.
         """
         target = Target(route, self._path | path if path else self._path)
         if faults:
@@ -98,8 +98,8 @@ class Resource:
         faults: Faults | None = None,
         **path: str | int,
     ) -> Pager[T]:
-        """Returns a pager over a collection. `key` names the field that identifies its items, if their
-        class does not declare it. Raises InvalidInput for parameters that exclude one another.
+        """Returns a pager over a collection. `key` is the field that identifies an item, if the item's class does not
+        declare it. Raises InvalidInput for parameters that cannot be combined.
         """
         target = Target(route, self._path | path if path else self._path)
         faults = Faults() if faults is None else faults

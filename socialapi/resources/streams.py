@@ -42,9 +42,9 @@ from socialapi.wire.events import checked_paths
 from socialapi.wire.request import check, id_list
 
 MAX_AT_ONCE: Final = 100
-"""How many rules are added or deleted in one request."""
+"""The maximum number of rules that one request adds or deletes."""
 MAX_ROUNDS: Final = 5
-"""How often `ensure_rules` reads and changes the rules again if another process changes them too."""
+"""How many times `ensure_rules` reads and changes the rules while another process is changing them too."""
 
 _OF_RULES: Final = (DuplicateRules, InvalidRules, NoncompliantRules, RuleCap)
 _MAY_PASS: Final = (DuplicateRules, RuleCap)
@@ -59,7 +59,7 @@ def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
     """Returns the rules by value and tag, without duplicates. Raises InvalidInput for anything that is not a rule."""
     given = [wanted] if isinstance(wanted, str | RuleDraft | Mapping) else wanted
     if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise InvalidInput("wanted must be rules, as texts or RuleDraft")
+        raise InvalidInput("wanted must be rules, as strings or RuleDraft objects")
     rules: list[Any] = []
     for number, rule in enumerate(given):
         if not isinstance(rule, str | RuleDraft | Mapping):
@@ -108,7 +108,7 @@ class WantedRules:
         raise _error(refused)
 
     async def _change(self, missing: Sequence[RuleDraft], others: Sequence[StreamRule]) -> Refusals:
-        """Adds rules, then deletes rules. Returns the rejections that deleting may not have resolved."""
+        """Adds rules, then deletes rules. Returns the rejections that the deletions may not have resolved."""
         refused = await self._add(missing)
         self._added.update([] if refused else map(_key, missing))
         if not all(isinstance(each, _MAY_PASS) for each in refused):
@@ -139,7 +139,7 @@ class WantedRules:
                 if rule.id == known if known is not None else _tidy(rule.value) == _tidy(draft.value):
                     tag = f"the tag {printable_name(rule.tag)!r}" if rule.tag else "no tag"
                     how = "" if self.remove_others else ", or replace it with remove_others=True"
-                    return f"rule {rule.id} is the same rule with {tag}: ask for it with {tag}{how}"
+                    return f"rule {rule.id} is the same rule with {tag}: request it with {tag}{how}"
         return None
 
     def _others(self, rules: Sequence[StreamRule]) -> list[StreamRule]:
@@ -202,7 +202,7 @@ def _error(refused: Refusals, hint: str | None = None) -> ApiError:
         errors=[each for each in refused if isinstance(each, ServiceError)],
         summary=""
         if refused
-        else "the rules are not as they were set"
+        else "the stored rules differ from the wanted ones"
         if hint
         else "another process kept changing the rules",
     )
@@ -211,7 +211,7 @@ def _error(refused: Refusals, hint: str | None = None) -> ApiError:
 
 
 AnyRule = str | RuleDraft | Mapping[str, Any]
-"""A rule as its value, as a `RuleDraft` with a tag, or as a mapping of both."""
+"""A rule: its value, a `RuleDraft` with value and tag, or a mapping with both."""
 
 
 class _Streaming(Resource):
@@ -225,7 +225,7 @@ class _Streaming(Resource):
         event_id_paths: str | Sequence[str] | None,
         faults: Faults,
     ) -> Stream[T]:
-        """Returns a stream. Raises InvalidInput with all errors of its options, and the other errors."""
+        """Returns a stream. Raises InvalidInput with the errors in its options and those in `faults`."""
         for name, kind in _LINK_OPTIONS.items():
             with faults:
                 check_argument(name, kind, getattr(options, name))
@@ -273,13 +273,13 @@ class FilteredStream(_Streaming):
             async with client.filtered_stream.connect(Fields(post=["author_id"])) as posts:
                 async for post in posts: ...
 
-        `on_gap` is called with each period in which nothing could arrive; it may be async and is
-        awaited. `on_slow` is called if posts are processed more slowly than they arrive.
-        `backfill_minutes` (1 to 5) makes every connection start that far in the past; repeated posts are dropped.
-        `give_up_after_seconds` ends the stream after that time without a connection; by default it reconnects forever.
-        `event_id_paths` are dotted paths of the id that identifies a post, instead of `data.id`; if given, repeated
-        posts are dropped without a backfill too. Other parameters are sent as given. Raises InvalidInput for a
-        misspelled parameter. `Stream` lists the errors of iteration.
+        `on_gap` is called with each period in which nothing could arrive; it may be async and is awaited. `on_slow` is
+        called if posts are processed more slowly than they arrive. `backfill_minutes` (1 to 5) makes every connection
+        start that many minutes in the past; repeated posts are dropped. `give_up_after_seconds` ends the stream after
+        that time without a connection; by default it reconnects forever. `event_id_paths` are dotted paths to the id
+        that identifies a post, instead of `data.id`; if given, repeated posts are dropped even without a backfill.
+        Other parameters are sent as given. Raises InvalidInput for a misspelled parameter. `Stream` lists the errors of
+        iteration.
         """
         query, faults = {"backfill_minutes": backfill_minutes, **further}, Faults()
         with faults:
@@ -303,7 +303,7 @@ class FilteredStream(_Streaming):
         """Adds rules of up to 2,048 characters, given one by one or as iterables
         (`POST /2/tweets/search/stream/rules`).
 
-        `dry_run` only tests them. The returned page contains the added rules. Its `errors` has the problems of the
+        `dry_run` only tests them. The returned page contains the added rules. Its `errors` contains the problems of the
         other rules (duplicate, invalid, noncompliant or over the cap), and `meta["summary"]` counts both. Raises
         InvalidInput for a rule that is empty or too long, and ApiError with the problems if no rule was added.
         """
@@ -327,7 +327,7 @@ class FilteredStream(_Streaming):
         if not chosen:
             missing = BrokenRule(path="delete.ids", reason="needs the ids of the rules, or `values`")
             with faults:
-                raise InvalidInput("delete_rules deletes no rule", [missing])
+                raise InvalidInput("delete_rules got no rule to delete", [missing])
         faults.refuse()
         return await self._change({"delete": chosen}, dry_run=dry_run)
 
@@ -337,11 +337,11 @@ class FilteredStream(_Streaming):
         """Adds the missing rules and returns all rules in their final state
         (`GET /2/tweets/search/stream/rules`, `POST /2/tweets/search/stream/rules`).
 
-        Call it at every start: existing rules stay as they are. Rules are compared by value and
-        tag; no tag equals an empty one. A rule that the service calls a duplicate exists, even if its stored text
-        differs. If it exists with a different tag, the error names the rule and its tag. `remove_others` deletes all
-        other rules after the additions. It deletes a rule before them if the value exists with a different tag, or if
-        the app is at its cap.
+        Call it at every start: existing rules stay as they are. Rules are compared by value and tag; no tag equals an
+        empty one. A rule that the service calls a duplicate exists, even if its stored text differs. If it exists with
+        a different tag, the error names the rule and its tag. `remove_others` deletes all other rules after the
+        additions. It deletes a rule before the additions if its value is wanted with a different tag, or if the app is
+        at its cap.
 
         Raises InvalidInput for a rule that is empty or too long before it sends anything, and ApiError with the
         `problems` of rejected rules. If rules must be deleted and one cannot be decoded, raises DecodeError before it
@@ -378,9 +378,8 @@ class Activity(_Streaming):
             async with client.activity.stream() as events:
                 async for event in events: ...
 
-        The options are those of `filtered_stream.connect`. `event_id_paths` are dotted paths of
-        ids, tried in order, instead of `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id`
-        and `id`.
+        The options are the same as for `filtered_stream.connect`. `event_id_paths` are dotted paths to ids, tried in
+        order, instead of `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id` and `id`.
         """
         faults = Faults()
         with faults:

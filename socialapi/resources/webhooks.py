@@ -25,7 +25,7 @@ from socialapi.session.pager import Pager
 from socialapi.wire.request import check
 
 _MAY_EXIST: Final = frozenset({"DuplicateUrlFailed", "WebhookLimitExceeded"})
-"""Reasons for a rejection that can mean that another process has just registered the URL."""
+"""Reasons for a rejection that may mean that another process has just registered the URL."""
 
 
 class Webhooks(Resource):
@@ -34,10 +34,9 @@ class Webhooks(Resource):
     async def create(self, url: str) -> WebhookConfig:
         """Registers a URL for events, which the service challenges immediately (`POST /2/webhooks`).
 
-        Returns the webhook. Raises WebhookRejected with its `reason` if the challenge fails, the
-        URL is already registered or the app has no webhook left. Raises WebhookUrlRejected, which
-        is also an InvalidInput, for a URL that is not https or has a port, even if only the service
-        rejects it.
+        Returns the webhook. Raises WebhookRejected with its `reason` if the challenge fails, the URL is already
+        registered or the app has reached its maximum number of webhooks. Raises WebhookUrlRejected, which is also an
+        InvalidInput, for a URL that is not https or has a port, even if only the service rejects it.
         """
         self._check_url(url)
         return await self._call(routes.WEBHOOK_CREATE, body={"url": url})
@@ -103,7 +102,7 @@ class Webhooks(Resource):
         raise refusal
 
     async def _passes_challenge(self, webhook_id: str) -> bool | None:
-        """Returns whether the webhook passes a new challenge; None if the response does not say."""
+        """Returns whether the webhook passes a new challenge; None if the response does not contain the result."""
         try:
             return (await self.validate(webhook_id)).valid
         except DecodeError as problem:
@@ -141,11 +140,11 @@ class Webhooks(Resource):
         to_date: datetime.datetime | str | None = None,
         **parameters: Any,
     ) -> Replay:
-        """Starts a new delivery of past events (`POST /2/webhooks/replay`).
+        """Starts a redelivery of past events (`POST /2/webhooks/replay`).
 
-        Returns the started job. The service publishes the parameters but does not document them. A
-        datetime is sent as `YYYYMMDDHHMM` in UTC, without its seconds; other values are sent as
-        given. Raises InvalidInput for a time without a time zone.
+        Returns the job. The service publishes the parameters but does not document them. A datetime is sent as
+        `YYYYMMDDHHMM` in UTC, without its seconds; other values are sent as given. Raises InvalidInput for a time
+        without a time zone.
         """
         check_further(self.replay, parameters)
         named = without_none(webhook_id=webhook_id, from_date=_minute(from_date), to_date=_minute(to_date))

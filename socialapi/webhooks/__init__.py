@@ -1,4 +1,4 @@
-"""Receiving webhooks: challenges, signatures, and a receiver of events.
+"""Receiving webhooks: challenges, signatures, and an event receiver.
 
     from socialapi.webhooks import Receiver
 

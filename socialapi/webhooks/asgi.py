@@ -26,9 +26,9 @@ class Lifespan(Protocol):
 class AsgiApp:
     """Answers challenges and events at every path.
 
-    A server that runs it alone opens and closes the receiver through lifespan messages. A mounted receiver gets none:
-    the outer application opens it, or the first challenge or event does. It is an object because routers wrap plain
-    functions as views.
+    A server that runs it alone opens and closes the receiver through lifespan messages. A mounted receiver gets no
+    lifespan messages: the outer application opens it, or the first challenge or event does. This is an object, because
+    routers wrap plain functions as views.
     """
 
     def __init__(self, endpoint: Endpoint, lifespan: Lifespan) -> None:
@@ -36,7 +36,7 @@ class AsgiApp:
         self._lifespan = lifespan
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handles one request, or the lifespan of the server."""
+        """Handles one request, or the lifespan messages of the server."""
         if scope["type"] == "http":
             await self._answer(scope, receive, send)
         elif scope["type"] == "lifespan":
@@ -62,7 +62,7 @@ class AsgiApp:
         async with contextlib.aclosing(client.chunks()) as chunks:
             answer = await self._endpoint.respond(scope["method"], query, scope["headers"], chunks)
         if not client.has_left:
-            # HTTP/2 has no such header; its servers end the stream only.
+            # HTTP/2 has no such header; HTTP/2 servers only end the stream.
             closes = answer.leaves_body and scope.get("http_version", "1.1").startswith("1")
             await _send(answer.reply, send, closes=closes)
 
@@ -96,7 +96,7 @@ class _Client:
 async def _send(reply: WebhookReply, send: Send, *, closes: bool) -> None:
     headers = {**reply.headers, "Content-Length": str(len(reply.body))}
     if closes:
-        headers["Connection"] = "close"  # the rest of the body is not waited for
+        headers["Connection"] = "close"  # does not wait for the rest of the body
     encoded = [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": reply.status, "headers": encoded})
     await send({"type": "http.response.body", "body": reply.body})

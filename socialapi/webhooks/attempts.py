@@ -22,7 +22,7 @@ _SUSPECTS: Final = (
     "attempts JOIN waiting USING (number) JOIN queues ON queues.id = waiting.queue"
     " WHERE queues.holder = :owner AND attempts.holder <> :owner"
 )
-"""The events of an owner that a different owner was handling when it ended, or that its handler failed on."""
+"""The events of an owner that another owner was handling when it ended, or that another owner's handler failed on."""
 
 
 @attrs.frozen
@@ -36,8 +36,8 @@ class StoredLetter:
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Creates the tables if an earlier version created the file. Deletes counts of finished events, which an earlier
-    version does not delete.
+    """Creates the tables if an earlier version created the file. Deletes the counts of finished events, which an
+    earlier version does not delete.
     """
     for statement in _TABLES:
         connection.execute(statement)
@@ -59,7 +59,7 @@ def forget(numbers: Iterable[int], connection: sqlite3.Connection) -> None:
 
 
 def take_back(numbers: Iterable[int], connection: sqlite3.Connection) -> None:
-    """Subtracts one from the counts of events that were being handled at an orderly end."""
+    """Subtracts one from the counts of events that were being handled when the process ended in an orderly way."""
     connection.executemany("UPDATE attempts SET count = count - 1 WHERE number = ?", ((each,) for each in numbers))
     connection.execute("DELETE FROM attempts WHERE count < 1")
 
@@ -71,7 +71,7 @@ def suspects(owner: str, connection: sqlite3.Connection) -> int:
 
 
 def next_suspect(owner: str, connection: sqlite3.Connection) -> tuple[int, bytes] | None:
-    """Returns number and body of the suspect that was delivered least often, and counts it."""
+    """Returns the number and body of the suspect with the fewest deliveries, and counts the delivery."""
     query = f"SELECT number, content FROM {_SUSPECTS} ORDER BY count, number LIMIT 1"  # noqa: S608  # of constants
     found: tuple[int, bytes] | None = connection.execute(query, {"owner": owner}).fetchone()
     if found is not None:
@@ -80,7 +80,7 @@ def next_suspect(owner: str, connection: sqlite3.Connection) -> tuple[int, bytes
 
 
 def put_aside(owner: str, max_attempts: int, connection: sqlite3.Connection) -> int:
-    """Puts aside the suspects that were delivered `max_attempts` times. Returns how many."""
+    """Puts aside the suspects that were delivered `max_attempts` times. Returns the number of these."""
     moved = connection.execute(
         f"INSERT INTO dead_letters SELECT number, content, count, :now FROM {_SUSPECTS} AND count >= :most",  # noqa: S608  # of constants
         {"owner": owner, "most": max_attempts, "now": time.time()},
@@ -97,15 +97,15 @@ def dead_letters(connection: sqlite3.Connection) -> int:
 
 
 def letter_after(number: int, connection: sqlite3.Connection) -> StoredLetter | None:
-    """Returns the first event put aside with a higher number than this."""
+    """Returns the first event put aside whose number is higher than this one."""
     query = "SELECT * FROM dead_letters WHERE number > ? ORDER BY number LIMIT 1"
     found = connection.execute(query, (number,)).fetchone()
     return None if found is None else StoredLetter(*found)
 
 
 def retry(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
-    """Moves these or all dead letters back to the waiting events, in a queue that any process may claim. Returns how
-    many.
+    """Moves these or all dead letters back to the waiting events, in a queue that any process may claim. Returns the
+    number of events moved.
     """
     chosen = _chosen(numbers, connection)
     if chosen:
@@ -117,7 +117,7 @@ def retry(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
 
 
 def drop(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
-    """Deletes these or all dead letters. Returns how many."""
+    """Deletes these or all dead letters. Returns the number of events deleted."""
     chosen = _chosen(numbers, connection)
     _delete(chosen, connection)
     connection.execute("UPDATE state SET waiting = waiting - ?", (len(chosen),))
@@ -125,7 +125,7 @@ def drop(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
 
 
 def _chosen(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> list[int]:
-    """Returns the numbers of all dead letters, or of the given ones among them."""
+    """Returns the numbers of all dead letters, or the given numbers that are dead letters."""
     if numbers is None:
         return [number for (number,) in connection.execute("SELECT number FROM dead_letters")]
     query = "SELECT 1 FROM dead_letters WHERE number = ?"

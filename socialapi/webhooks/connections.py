@@ -1,4 +1,4 @@
-"""Bounds the connections of a public server without locking out clients."""
+"""Limits the connections of a public server without locking out clients."""
 
 import asyncio
 import contextlib
@@ -13,12 +13,12 @@ from typing import Any, Final
 from aiohttp import web
 
 MAX_CONNECTIONS: Final = 4_096
-"""The most connections. Half of the process's file descriptors is another bound."""
+"""The maximum number of connections. It is also limited to half of the process's file descriptors."""
 HEAD_SECONDS: Final = 10.0
-"""How long the head of a request may take, from its first byte or the start of the connection."""
+"""How long a request head may take, from its first byte or the start of the connection."""
 GRACE_SECONDS: Final = 5.0
-"""How long a connection without a complete head is protected, while such connections are at most a quarter of all.
-Every connection starts without a head.
+"""How long a connection without a complete request head is protected while such connections are at most a quarter of
+all connections. Every connection starts without a head.
 """
 LOG_INTERVAL_SECONDS: Final = 60.0
 """The shortest time between two log records about failures to accept connections."""
@@ -30,7 +30,7 @@ logger: Final = logging.getLogger("socialapi")
 
 
 class _Phase(enum.Enum):
-    """The phase of a connection, in the order in which connections are closed to make room."""
+    """The phase of a connection. To make room, connections are closed in the order of these phases."""
 
     HEAD = enum.auto()
     IDLE = enum.auto()
@@ -66,7 +66,7 @@ class Connections:
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Records how long a connection is handling a request whose head is complete."""
+        """Keeps a connection in the handling phase while a request with a complete head is being handled."""
         connection = self._by_protocol.get(request.protocol)
         if connection is None:  # it has been closed
             return await handler(request)
@@ -90,7 +90,7 @@ class Connections:
 
 
 class _Connection(asyncio.Protocol):
-    """Forwards everything to aiohttp's protocol, and bounds the wait for the head of a request."""
+    """Forwards everything to aiohttp's protocol, and limits the wait for the head of a request."""
 
     def __init__(self, connections: Connections, protocol: asyncio.Protocol) -> None:
         self.protocol: Final = protocol
@@ -146,25 +146,26 @@ class _Connection(asyncio.Protocol):
         self.protocol.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Handles the end of the connection, by either side."""
+        """Handles the end of the connection, whichever side ended it."""
         self._leave()
         self.protocol.connection_lost(exc)
 
     def eof_received(self) -> bool | None:
-        """Forwards that the client sends nothing more."""
+        """Forwards the event that the client sends nothing more."""
         return self.protocol.eof_received()
 
     def pause_writing(self) -> None:
-        """Forwards that the client is not reading."""
+        """Forwards the event that the client is not reading."""
         self.protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Tells the protocol that the client reads again."""
+        """Forwards the event that the client is reading again."""
         self.protocol.resume_writing()
 
 
 def descriptors() -> float:
-    """Returns the limit of file descriptors, after raising it to what `MAX_CONNECTIONS` needs."""
+    """Raises the limit of file descriptors to the number that `MAX_CONNECTIONS` needs, if possible. Returns the limit.
+    """
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -182,7 +183,7 @@ def descriptors() -> float:
 
 @contextlib.contextmanager
 def log_accept_errors_rarely() -> Iterator[None]:
-    """Logs failures to accept connections once a minute.
+    """Logs failures to accept connections at most once a minute.
 
     asyncio would log a traceback for every attempt when there are no file descriptors left.
     """

@@ -1,4 +1,4 @@
-"""Answers webhook requests, independent of the server."""
+"""Answers webhook requests, independently of the server."""
 
 import asyncio
 import hashlib
@@ -21,16 +21,16 @@ from socialapi.wire.decode import decode_json
 from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
 
 MAX_READING_BYTES: Final = 64_000_000
-"""The most bytes of all unfinished bodies together, unless there is only one. Beyond it, the largest older body is
+"""The maximum total size of all unfinished bodies, unless there is only one. Above it, the largest older body is
 dropped.
 """
 MAX_TINY_CHUNKS: Final = 64
 TINY_CHUNK_BYTES: Final = 64
-"""A body is rejected if it comes in more chunks than this that average fewer bytes than this, because each chunk costs
-as much as a large one.
+"""A body is rejected if it arrives in more than `MAX_TINY_CHUNKS` chunks with fewer than `TINY_CHUNK_BYTES` bytes on
+average, because a tiny chunk costs as much as a large one.
 """
 SLICE_BYTES: Final = 131_072
-"""How much of a body is signed in one step, so that a large body does not block the event loop."""
+"""How many bytes of a body are signed in one step, so that a large body does not block the event loop."""
 
 Feed = Callable[[memoryview], None]
 T = TypeVar("T")
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @attrs.frozen
 class BodyRefusal:
-    """A body that is not read completely: the status of the response, and the reason."""
+    """The rejection of a body that is not read completely: the status of the response, and the reason."""
 
     status: int
     reason: str
@@ -55,16 +55,16 @@ class _Reading:
 
     @property
     def size(self) -> int:
-        """The number of bytes that have arrived. The announced length does not count."""
+        """The number of bytes that have arrived, not the announced length."""
         return len(self.content)
 
 
 class Bodies:
     """Reads bodies within limits of size, time and total memory.
 
-    Every request is read. The largest unfinished body makes room for others, so that senders who fill the memory lose
-    their bodies, and an event of ordinary size stays. The number of bodies is not bounded here, because each belongs to
-    a connection, which takes more memory than the first bytes of a body.
+    Every request is read. To make room, the largest unfinished body is dropped, so that senders who fill the memory
+    lose their bodies and events of ordinary size are kept. The number of bodies is not bounded here, because each
+    belongs to a connection, which takes more memory than the first bytes of a body.
     """
 
     def __init__(self, *, max_bytes: int, timeout_seconds: float) -> None:
@@ -80,7 +80,8 @@ class Bodies:
         return None
 
     async def read(self, chunks: AsyncIterator[bytes], feed: Feed) -> bytes | BodyRefusal:
-        """Returns the body, or why it was not read. `feed` is called with its parts as they arrive.
+        """Returns the body, or the reason why it was not read. `feed` is called with each part of the body as it
+        arrives.
 
         The chunks raise ConnectionError if the client disconnects.
         """
@@ -91,7 +92,7 @@ class Bodies:
                 return await self._read(reading, chunks, feed)
         except TimeoutError:
             if reading.is_given_up:
-                return BodyRefusal(503, "there is no room for this body now")
+                return BodyRefusal(503, "there is currently no room for this body")
             return BodyRefusal(408, "the body did not arrive in time")
         except ConnectionError:
             return BodyRefusal(400, "the body broke off")
@@ -110,7 +111,7 @@ class Bodies:
             if reading.is_given_up:
                 break
             reading.content += chunk
-            reading.chunks += bool(chunk)  # aiohttp ends some chunks with an empty part
+            reading.chunks += bool(chunk)  # aiohttp adds an empty part to the end of some chunks
             self._bytes += len(chunk)
             if reading.chunks > MAX_TINY_CHUNKS and reading.size < reading.chunks * TINY_CHUNK_BYTES:
                 return BodyRefusal(400, "the body comes in too many chunks of a few bytes")
@@ -144,7 +145,7 @@ logger: Final = logging.getLogger("socialapi")
 
 
 class Refusals:
-    """Logs the first rejected signature immediately, and later ones as a count, at most once a minute."""
+    """Logs the first rejected signature immediately, and then the number of further ones at most once a minute."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -167,9 +168,9 @@ class Refusals:
 
 
 Query = Mapping[str, Any] | str | None
-"""The query of a request: a string, or values by name; a name may have several values."""
+"""The query of a request: a string, or a mapping of names to one or several values."""
 Headers = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
-"""The headers of a request: values by name, where a name may have several, or pairs."""
+"""The headers of a request: a mapping of names to one or several values, or pairs."""
 
 RETRY_AFTER_SECONDS: Final = 5
 MAX_QUERY_CHARACTERS: Final = 16_384
@@ -178,7 +179,7 @@ _METHODS: Final = "GET,POST"
 _HEALTH_METHODS: Final = ("GET", "HEAD")
 _IDENTITY_BYTES: Final = 16
 _IDENTITY: Final = frozenset({"", "identity"})
-"""The values of Content-Encoding for a body that is not encoded."""
+"""The Content-Encoding values of a body that is not encoded."""
 
 
 @attrs.frozen
@@ -192,9 +193,9 @@ class WebhookReply:
 
 @attrs.frozen
 class Answer:
-    """A reply, and whether part of the request's body is left unread, so that the connection must close.
+    """A reply, and whether part of the request's body is still unread, so that the connection must close.
 
-    With `cuts`, the connection must close immediately, because discarding the rest would also take long.
+    With `cuts`, the connection must close immediately, because discarding the rest would also take too long.
     """
 
     reply: WebhookReply
@@ -226,7 +227,9 @@ DeliveryResult = Literal["accepted", "duplicate", "challenge", "refused_signatur
 
 
 class WebhookTelemetry(Protocol):
-    """Records the results of a receiver. `socialapi.integrations.telemetry.DeliveryTelemetry` implements it."""
+    """Records the results of a receiver's requests. `socialapi.integrations.telemetry.DeliveryTelemetry` implements
+    this class.
+    """
 
     async def delivery(self, answering: Awaitable[T]) -> T:
         """Returns the response to a request, after awaiting it."""
@@ -236,7 +239,7 @@ class WebhookTelemetry(Protocol):
 
 
 _COUNTERS: Final[Mapping[DeliveryResult, str]] = {"challenge": "challenges", "duplicate": "duplicates"}
-"""Maps results to counters with different names."""
+"""Maps results to the counters whose names differ from the results."""
 
 
 class Endpoint:
@@ -268,23 +271,23 @@ class Endpoint:
         self._has_warned = False  # of an event without an id
 
     def health(self, method: str, path: str, query: Query) -> WebhookReply | None:
-        """Returns the reply to a health check: whether events are accepted. Returns None for any other request, such as
-        a challenge at the same path.
+        """Returns the reply to a health check, which shows whether events are accepted. Returns None for any other
+        request, such as a challenge at the same path.
         """
         is_check = self._health_path is not None and path.endswith(self._health_path)
         if not is_check or method.upper() not in _HEALTH_METHODS or _token(query):
             return None
-        # Without this, a mounted receiver's inbox might never open, because no event is sent to a server that is not
-        # healthy yet.
+        # Without this, a mounted receiver's inbox might never open, because no events are sent to a server that is not
+        # healthy.
         self._store.start()
         if self._store.is_accepting:
             return WebhookReply(200, {"Content-Type": "text/plain; charset=utf-8"}, b"ok")
-        return _refusal(503, "events are not accepted now", **{"Retry-After": str(RETRY_AFTER_SECONDS)})
+        return _refusal(503, "events are not currently accepted", **{"Retry-After": str(RETRY_AFTER_SECONDS)})
 
     def respond(
         self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]
     ) -> Coroutine[Any, Any, Answer]:
-        """Returns the response to a request whose body is not read yet.
+        """Returns the response to a request whose body has not been read yet.
 
         The chunks raise ConnectionError if the client disconnects.
         """
@@ -319,7 +322,7 @@ class Endpoint:
         return await self._reply_to_event(signature, content)
 
     def _judge_head(self, method: str, query: Query, head: "_Head") -> WebhookReply | Signature:
-        """Returns the reply if it needs no body, or the signature that the body must match."""
+        """Returns the reply if it does not depend on the body, or else the signature that the body must match."""
         kind = str(method).upper()
         if kind == "GET":
             return self._reply_to_challenge(query)
@@ -338,8 +341,8 @@ class Endpoint:
         if isinstance(query, str) and len(query) > MAX_QUERY_CHARACTERS:
             return _refusal(400, "the query is too long")
         token = _token(query).encode("utf-8", "surrogatepass")
-        # The response to a challenge would be the signature of a body that equals its token, and anyone can send a
-        # challenge. So tokens that could be an event are rejected.
+        # The response to a challenge is the signature that a body equal to the token would have, and anyone can send a
+        # challenge. So tokens that could be events are rejected.
         if not token or len(token) > MAX_QUERY_CHARACTERS or begins_as_json(token):
             return _refusal(400, "crc_token is not a challenge" if token else "crc_token is missing")
         self._store.start()
@@ -355,7 +358,7 @@ class Endpoint:
         self._store.start()
         outcome = await self._store.add(self._identity(body), body)
         if outcome == "full":
-            return self._refuse_full("there is no room for this event now")
+            return self._refuse_full("there is currently no room for this event")
         if outcome == "new":
             self._count("accepted")
         else:
@@ -370,7 +373,7 @@ class Endpoint:
             self._telemetry.delivered(result)
 
     def _identity(self, body: bytes) -> bytes | None:
-        """Returns a digest that identifies the event, of fixed length and irreversible; None without an id."""
+        """Returns a digest of fixed length that identifies the event but does not reveal its id; None without an id."""
         try:
             identity = identity_of(decode_json(body), self._paths)
         except orjson.JSONDecodeError:
@@ -400,7 +403,7 @@ class Endpoint:
 
 @attrs.frozen(kw_only=True)
 class _Head:
-    """The relevant headers. Several signatures count as none."""
+    """The relevant headers. A request with several signatures counts as unsigned."""
 
     signature: str | None
     content_length: int
@@ -410,7 +413,7 @@ class _Head:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the body, if any, has a known length and no encoding, so that it can be skipped."""
+        """Whether the body, if there is one, has a known length and no encoding, so that it can be skipped."""
         return not self.is_encoded and (self.announces_length or not self.announces_body)
 
     @classmethod
@@ -461,7 +464,7 @@ def _bytes(body: Any) -> bytes:
     """Returns the body of a request as bytes; some frameworks use None for an empty one."""
     if body is None or isinstance(body, bytes | bytearray | memoryview):
         return bytes(body or b"")
-    raise InvalidInput(f"body must be bytes, as they were sent, not {type(body).__name__}")
+    raise InvalidInput(f"body must be bytes, exactly as sent, not {type(body).__name__}")
 
 
 def _refusal(status: int, sentence: str, **headers: str) -> WebhookReply:

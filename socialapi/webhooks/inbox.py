@@ -24,8 +24,8 @@ from socialapi.webhooks.queue import OneLoop, Outcome, QueuedEvent
 MAX_IN_ONE_COMMIT: Final = 1_000
 MAX_ARRIVING: Final = 10_000
 MAX_ARRIVING_BYTES: Final = 64_000_000
-"""The most events, and their bytes in total, that wait to be stored. A single event may be larger. Further events are
-rejected until some are stored.
+"""The maximum number of events that wait to be stored, and their maximum total size. A single event may be larger.
+Further events are rejected until some are stored.
 """
 SLICE_EVENTS: Final = 256
 SLICE_BYTES: Final = 4_000_000
@@ -33,17 +33,17 @@ SLICE_BYTES: Final = 4_000_000
 STORE_TIMEOUT_SECONDS: Final = 10.0
 MAX_UNERASED: Final = 1_000
 UNERASED_SECONDS: Final = 1.0
-"""How many erased bodies may remain in the log of the file, and for how long, before it is emptied."""
+"""How many erased bodies may remain in the database's log, and for how long, before the log is emptied."""
 RETRY_SECONDS: Final = 1.0
 """How long after a disk failure the inbox retries, unless an event arrives earlier."""
 CLAIM_SECONDS: Final = 3.0
-"""How often to look for unfinished events of processes that have ended."""
+"""The interval between searches for unfinished events of processes that have ended."""
 ALONE_SECONDS: Final = 10.0
-"""How long the inbox delivers only an event whose process ended, if the task that took it asks for the next event
-without finishing it.
+"""How long an event whose process ended is delivered alone, if the task that took it requests the next event without
+finishing it.
 """
 SUSPECT_SECONDS: Final = 60.0
-"""How long an event that has been counted waits while other events are ready."""
+"""How long an event that was already delivered to an ended process waits while other events are ready."""
 
 SCHEMA: Final = Schema(
     application_id=0x53414942,  # "SAIB"
@@ -57,9 +57,9 @@ SCHEMA: Final = Schema(
         "CREATE INDEX waiting_by_queue ON waiting (queue)",
     ),
 )
-"""`state` has the highest number, and how many events of all processes wait. Each process that opens the file adds its
-events to a separate queue. Its `holder` delivers them: the process that created the queue, or after its end another
-process with a lock (`inbox_owner`), or none.
+"""`state` contains the highest number, and how many events of all processes wait. Each process that opens the file adds
+its events to a separate queue. The `holder` of a queue delivers its events. It is the process that created the queue
+or, after that process has ended, another process with a lock (`inbox_owner`), or none.
 """
 logger: Final = logging.getLogger("socialapi")
 
@@ -75,7 +75,7 @@ class _Arrival:
 
 @attrs.define
 class _Queue:
-    """A queue of events for this process: the number up to which it was read, and its highest number."""
+    """A queue of events for this process: the number of the last event read, and the highest number."""
 
     id: int
     last: int
@@ -84,7 +84,7 @@ class _Queue:
 
 @attrs.define(eq=False)
 class _Alone:
-    """An event that is delivered alone: its earlier process has ended, perhaps because of it."""
+    """An event that is delivered alone, because it may have caused the end of an earlier process."""
 
     number: int
     taker: "asyncio.Task[object] | None" = None
@@ -106,25 +106,26 @@ class _Claimed:
 
 @attrs.frozen(kw_only=True)
 class _Bounds:
-    """How many events may wait, and how many of the last identities are remembered."""
+    """How many events may wait, and how many of the latest identities are remembered."""
 
     waiting: int
     window: int
 
 
 class Inbox:
-    """Events in a SQLite file, which several processes of this machine may use at once.
+    """A store of events in a SQLite file, which several processes on this machine may use at once.
 
-    `add` returns after the commit; events that arrive during one commit share the next. Bodies are erased when their
-    events are finished, and soon after from the log of the file. The inbox keeps the identities of the last
-    `dedup_window` events. The process that adds an event delivers it. If a process ends, its unfinished events are
-    delivered again, first and in order, by a process that has the file open or opens it next. While its process lives,
-    every event is delivered once. At most `max_waiting` events of all processes wait. Only some of them are in memory.
+    `add` returns after the commit; events that arrive during one commit share the next. Bodies are erased from the file
+    when their events are finished, and soon afterwards from the database's log. The inbox keeps the identities of the
+    last `dedup_window` events. The process that adds an event delivers it. If a process ends, its unfinished events are
+    delivered again, first and in order, by a process that has the file open or opens it next. Every event is delivered
+    once while its process is running. At most `max_waiting` events wait, across all processes. Only some of them are in
+    memory.
 
-    An event is counted before its delivery. The count is reverted if the process ends in an orderly way and its handler
-    has not failed. So an event with a count may have ended its process. It is delivered when no other event is ready,
-    and alone, so that only its count rises if that happens again. After `max_attempts` it is put aside: it stays in the
-    file until it is retried or dropped.
+    Every delivery of an event is counted in advance. The count is reverted if the process ends in an orderly way and
+    its handler has not failed. So an event with a count may have crashed its process. Such an event is delivered when
+    no other event is ready, and alone, so that no other count rises if the process crashes again. After `max_attempts`
+    deliveries, the event is put aside: it stays in the file until it is retried or dropped.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class Inbox:
         self._owner = InboxOwner(self._database.path)
         self._loop = OneLoop()
         self._own_queue: _Queue | None = None
-        self._queues: list[_Queue] = []  # the queues of ended processes, followed by the own queue
+        self._queues: list[_Queue] = []  # the queues of ended processes, followed by the queue of this process
         self._claim_at = math.inf
         self._dedup_window = dedup_window
         self._max_waiting = max_waiting
@@ -159,10 +160,10 @@ class Inbox:
         self._ready_bytes = 0
         self._changed = asyncio.Event()  # set while an event may be taken, and after the end
         self._work = asyncio.Event()
-        # Its result is the reason why the file cannot be used.
+        # Its result is the reason why the file cannot be used, or None.
         self._opening: asyncio.Task[str | None] | None = None
         self._retry_at = -math.inf
-        self._cannot_open = False  # the caller that opened it got the error, so no task waits for events
+        self._cannot_open = False  # the caller of `open` got the error, so no task waits for events
         self._worker: asyncio.Task[None] | None = None
         self._problem: Exception | None = None  # a bug
         self._stopped = False
@@ -184,15 +185,15 @@ class Inbox:
     async def open(self) -> None:
         """Opens the file, once for all callers. Cancelling one caller does not affect the others.
 
-        Raises ConfigurationError, which says what to do, if the file cannot be used, and
-        RuntimeError after the end. After a failure it can be opened again.
+        Raises ConfigurationError, with advice on what to do, if the file cannot be used, and RuntimeError after the
+        end. After a failure, the file can be opened again.
         """
         self._loop.enter(for_good=True)
         if self._stopped:
             raise RuntimeError("the inbox is closed")
         if self._worker is not None:
             return
-        # Shielded: the opening belongs to the inbox and continues without this caller.
+        # Shielded, because opening continues for other callers if this one is cancelled.
         problem = await asyncio.shield(self._opening or self._start_opening())
         if problem is not None:
             self._cannot_open = True
@@ -200,7 +201,9 @@ class Inbox:
             raise ConfigurationError(problem)
 
     def start(self) -> None:
-        """Starts opening the file unless that has started, and again a second after a failure. Returns immediately."""
+        """Starts opening the file unless opening has already started. After a failure, opening can start again a second
+        later. Returns immediately.
+        """
         self._loop.enter(for_good=True)
         if self._stopped or self._worker is not None or self._opening is not None:
             return
@@ -236,7 +239,7 @@ class Inbox:
                 self._refuse_arrivals()
 
     def _say_why_not_open(self, opening: asyncio.Task[str | None]) -> None:
-        """Logs why the file cannot be opened, once until an event is stored."""
+        """Logs why the file cannot be opened. Does not log again until an event has been stored."""
         if opening.cancelled():
             return
         bug = opening.exception()
@@ -246,7 +249,7 @@ class Inbox:
             logger.error("events are refused: %s", problem, exc_info=bug)
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Stores an event, once per identity, or always without one.
+        """Stores an event, unless one with its identity is stored. An event without an identity is always stored.
 
         Returns after the commit. Events wait while the file is being opened, within the same
         limits.
@@ -317,7 +320,7 @@ class Inbox:
             self._changed.clear()
 
     def _end_alone_soon(self, alone: _Alone) -> None:
-        """Lets other events be delivered after a while, although this one is not finished."""
+        """Allows other events to be delivered after a while, even if this one is not finished."""
         if self._alone is alone and not alone.is_ending:
             alone.is_ending = True
             asyncio.get_running_loop().call_at(alone.until, self._end_alone, alone.number)
@@ -334,7 +337,7 @@ class Inbox:
         return self._stopped or self._cannot_open
 
     def finish(self, number: int) -> bool:
-        """Erases the body with the next commit. Returns whether there will be one."""
+        """Erases the body with the next commit. Returns whether there will be another commit."""
         if self._worker is None or self._ended:
             return False
         self._loop.enter(for_good=True)
@@ -366,7 +369,7 @@ class Inbox:
         self._failing = failing
         self.stop()
         self._closing = True
-        # Both tasks close the file by themselves, even if this is cancelled or the disk is slow.
+        # Both tasks close the file on their own, even if this call is cancelled or the disk is slow.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STORE_TIMEOUT_SECONDS):
                 if self._opening is not None:
@@ -377,14 +380,14 @@ class Inbox:
             self._worker.result()
 
     async def _serve(self) -> None:
-        """Writes and reads in turn, until everything is written after the end."""
+        """Writes and reads in turn, until everything has been written after the end."""
         try:
             while True:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(self._next_turn_at()):
                         await self._work.wait()
                 self._work.clear()
-                # Read before the turn, so that there is one more turn after the end.
+                # Read before the turn, so that one more turn follows the end.
                 closing = self._closing
                 await self._turn()
                 if closing and not self._arrivals and (self._fails or not self._finished):
@@ -416,7 +419,7 @@ class Inbox:
         return [*handled, *self._finished, *(event.number for event in self._ready)]
 
     def _next_turn_at(self) -> float | None:
-        """Returns when the next work without a new event is due; None for never."""
+        """Returns when the next turn is due if no event arrives; None if no turn is due."""
         retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS if self._fails else math.inf
         suspect_at = self._suspect_at if self._suspects and self._alone is None else math.inf
         at = min(retry_at, self._erase_at, self._claim_at, suspect_at)
@@ -441,7 +444,7 @@ class Inbox:
             await self._read()
         now = asyncio.get_running_loop().time()
         if self._unerased >= MAX_UNERASED or now >= self._erase_at:
-            # Otherwise, deleted bodies could still be read in the log of the file.
+            # Otherwise, deleted bodies could still be read in the database's log.
             try:
                 await self._database.erase()
             except sqlite3.Error:
@@ -484,7 +487,7 @@ class Inbox:
         self._settle([self._arrivals.popleft() for _ in range(len(self._arrivals))], [])
 
     def _settle(self, arrivals: Sequence[_Arrival], outcomes: Sequence[Outcome]) -> None:
-        """Sets the outcome of all arrivals; "full" if there are no outcomes."""
+        """Sets the outcomes of all arrivals; "full" for all if there are no outcomes."""
         told: Iterable[Outcome] = outcomes or itertools.repeat("full")
         for arrival, outcome in zip(arrivals, told, strict=False):
             if arrival.identity is not None:
@@ -498,7 +501,7 @@ class Inbox:
         return has_room and not self._stopped and self._unread() is not None
 
     def _unread(self) -> _Queue | None:
-        """Returns the first queue that has more to read."""
+        """Returns the first queue with unread events."""
         return next((queue for queue in self._queues if queue.read_up_to < queue.last), None)
 
     async def _read(self) -> None:
@@ -518,7 +521,7 @@ class Inbox:
         return is_idle or asyncio.get_running_loop().time() >= self._suspect_at
 
     async def _counted(self, read: Callable[[sqlite3.Connection], list[QueuedEvent]]) -> list[QueuedEvent] | None:
-        """Returns the events to deliver, which are counted in the same commit; None if that fails."""
+        """Returns the events to deliver, which are counted in the same commit; None if the commit fails."""
         try:
             found = await self._database.run(read)
         except sqlite3.Error as problem:
@@ -529,7 +532,7 @@ class Inbox:
         return found
 
     async def _claim_abandoned(self) -> None:
-        """Takes over the events of ended processes, and delivers them in this process."""
+        """Claims the events of ended processes for delivery in this process."""
         if self._stopped:
             return
         self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
@@ -565,7 +568,7 @@ class Inbox:
         return DeadLetters(self._database.read)
 
     def _failed(self, problem: sqlite3.Error) -> None:
-        """Logs a failure, once until an event is stored again. SQLite's messages contain no data.
+        """Logs a failure. Does not log again until an event has been stored. SQLite's messages contain no data.
 
         Raises ConfigurationError if the file is damaged: waiting does not repair it.
         """
@@ -588,7 +591,7 @@ class Inbox:
 async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
     """Returns the outcome, or "full" if the disk takes too long.
 
-    The future is never cancelled, because other tasks may wait for it too.
+    The future is never cancelled, because other tasks may be waiting for it too.
     """
     try:
         async with asyncio.timeout(STORE_TIMEOUT_SECONDS):
@@ -601,10 +604,10 @@ async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
 
 
 def _enter(owner: InboxOwner, max_attempts: int, connection: sqlite3.Connection) -> tuple[_Queue, _Claimed]:
-    """Creates a queue for this process, and claims the queues of processes that have ended."""
+    """Creates a queue for this process and claims the queues of processes that have ended."""
     # Locked before the name is in the file: a process that finds the name and a free lock may claim the queue.
     if not owner.hold():
-        raise damage("the lock of this process is held by another one")
+        raise damage("another process holds the lock of this process")
     attempts.create_tables(connection)
     made = connection.execute("INSERT INTO queues (holder) VALUES (?)", (owner.name,)).lastrowid
     assert made is not None
@@ -620,7 +623,7 @@ def _leave(owner: InboxOwner, not_failed_on: Sequence[int], connection: sqlite3.
 
 
 def _abandoned_owners(owner: InboxOwner, connection: sqlite3.Connection) -> list[str | None]:
-    """Returns the owners of queues whose processes have ended; None stands for no owner."""
+    """Returns the queue owners whose processes have ended. None represents queues without an owner."""
     query = "SELECT DISTINCT holder FROM queues WHERE holder IS NOT ?"
     names = [name for (name,) in connection.execute(query, (owner.name,))]
     return [name for name in names if name is None or owner.other(name).is_gone()]
@@ -653,7 +656,9 @@ def _claim(owner: InboxOwner, max_attempts: int, connection: sqlite3.Connection)
 
 
 def _forget_empty(owner: InboxOwner, own: int | None, connection: sqlite3.Connection) -> set[int]:
-    """Deletes an owner's empty queues, except the one to which it adds. Returns the ids of the other queues."""
+    """Deletes an owner's empty queues, except the queue to which it adds events. Returns the ids of its remaining
+    queues.
+    """
     connection.execute(
         "DELETE FROM queues WHERE holder = ? AND id IS NOT ?"
         " AND NOT EXISTS (SELECT 1 FROM waiting WHERE queue = queues.id)",
@@ -692,7 +697,7 @@ def _change(
 
 
 def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Connection, *, has_room: bool) -> Outcome:
-    """Stores one event if it is new and there is room. A duplicate is reported even without room."""
+    """Stores one event if it is new and there is room. Reports a duplicate even if there is no room."""
     if arrival.identity is not None:
         if not has_room:
             known = connection.execute("SELECT 1 FROM seen WHERE identity = ?", (arrival.identity,)).fetchone()

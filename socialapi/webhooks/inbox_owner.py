@@ -1,4 +1,4 @@
-"""The processes that have an inbox open. Each holds its own lock file while it lives."""
+"""The processes that have an inbox open. Each process holds its own lock file while it is running."""
 
 import secrets
 from pathlib import Path
@@ -12,12 +12,12 @@ _NAME_BYTES: Final = 8
 class InboxOwner:
     """A process that has an inbox open, identified by the lock that it holds.
 
-    The operating system releases the lock when the process ends, however it ends. If a process's lock can be taken, the
-    process has ended, regardless of how long it was silent.
+    The operating system releases the lock whenever the process ends. If a process's lock can be taken, the process has
+    ended. How long it was silent does not matter.
     """
 
     def __init__(self, inbox: Path, name: str = "") -> None:
-        # Set with the lock, because processes may fork after this object was created.
+        # Set when the lock is taken, because processes may fork after this object was created.
         self.name: str = name
         self._inbox = inbox
         self._lock: FileLock | None = None
@@ -35,15 +35,15 @@ class InboxOwner:
         return True
 
     def other(self, name: str) -> "InboxOwner":
-        """Returns a different owner of the same inbox."""
+        """Returns the owner of the same inbox with this name."""
         return InboxOwner(self._inbox, name)
 
     def is_gone(self) -> bool:
-        """Returns whether the process has ended. The file of its lock is then removed."""
+        """Returns whether the process has ended, and if so removes its lock file."""
         try:
             is_free = self.hold()
         except OSError:
-            return False  # unknown, so it counts as alive
+            return False  # unknown, so the process counts as running
         self.release()
         return is_free
 

@@ -10,23 +10,23 @@ from socialapi.internal.fairness import yield_if_due
 from socialapi.webhooks.dead_letters import DeadLetters
 
 Outcome = Literal["new", "duplicate", "full"]
-"""The outcome of adding an event. A `full` one is not remembered, so it can be sent again."""
+"""The outcome of adding an event. An event with the outcome `full` is not remembered, so it can be sent again."""
 
 
 MAX_QUEUED_BYTES: Final = 64_000_000
-"""The most bytes of all events that wait in memory, unless there is only one."""
+"""The maximum total size of the events that wait in memory, unless there is only one."""
 
 
 @attrs.frozen
 class QueuedEvent:
-    """The body of an event, and the number with which to finish it."""
+    """The body of an event, and the number that identifies it to `finish`."""
 
     number: int
     content: bytes = attrs.field(repr=False)
 
 
 class OneLoop:
-    """Binds an object to one event loop, because asyncio cannot wake tasks in another one."""
+    """Binds an object to one event loop, because asyncio cannot wake tasks in another loop."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -43,8 +43,8 @@ class OneLoop:
             self._loop = loop
         elif self._loop is not loop:
             raise RuntimeError(
-                "the receiver is used in another event loop already, and can be used in one only: make a receiver for each "
-                "application, and for each test an application; from other threads call "
+                "the receiver is already used in another event loop, and can be used in only one: create one for each "
+                "application, and one application for each test; from other threads, call "
                 "asyncio.run_coroutine_threadsafe(receiver.handle(...), loop).result()"
             )
         self._is_for_good |= for_good
@@ -65,18 +65,20 @@ class Store(Protocol):
         """Opens the store. Safe to call twice. Raises ConfigurationError if it cannot be opened, and RuntimeError after `aclose`."""
 
     def start(self) -> None:
-        """Starts opening the store unless that has started. Returns immediately; failures are logged and retried later."""
+        """Starts opening the store unless opening has already started. Returns immediately. Failures are logged, and
+        opening is retried later.
+        """
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
         """Adds an event unless one with its identity exists. Returns the outcome."""
 
     async def take(self, taker: "asyncio.Task[object] | None" = None) -> QueuedEvent | None:
-        """Returns the next event once there is one; None after the end. Cancelling it loses
-        nothing. `taker` is the task that handles the event.
+        """Returns the next event once there is one; None after the end. Cancelling this call loses no event. `taker` is
+        the task that handles the event.
         """
 
     def finish(self, number: int) -> bool:
-        """Marks the event as finished. Returns False if it is too late to record that."""
+        """Marks the event as finished. Returns False if it is too late to record this."""
 
     def fail(self, number: int) -> None:
         """Marks the event as failed by its handler."""
@@ -107,7 +109,7 @@ class MemoryStore:
         self._number = 0
         self._finished = 0
         self._stopped = False
-        self._changed = asyncio.Event()  # set while there is something to take, and after the end
+        self._changed = asyncio.Event()  # set while an event can be taken, and after the end
 
     @property
     def waiting(self) -> int:
@@ -116,7 +118,7 @@ class MemoryStore:
 
     @property
     def is_accepting(self) -> bool:
-        """Whether the queue is not stopped."""
+        """Whether the queue has not been stopped."""
         return not self._stopped
 
     async def open(self) -> None:

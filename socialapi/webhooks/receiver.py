@@ -33,7 +33,7 @@ from socialapi.wire.events import checked_paths, read_delivery
 
 MOST: Final = 10**12
 MAX_SECONDS: Final = 86_400
-"""The largest sensible limits of a receiver. Larger values are probably in the wrong unit."""
+"""The largest accepted limits of a receiver. Larger values are probably in the wrong unit."""
 _IN_MEMORY: Final = ":memory:"
 """A SQLite database without a file, which would lose all events."""
 
@@ -47,12 +47,12 @@ logger: Final = logging.getLogger("socialapi")
 class _WithoutWarning:
     """Suppresses aiohttp's warning about subclasses of `web.Application`.
 
-    aiohttp warns because attributes of a subclass may collide with those of a later version. A receiver must be an
-    application, overrides nothing and declares its attributes in `ATTRS`.
+    aiohttp warns because a subclass's attributes may collide with attributes in a later version. A receiver must be an
+    application. It overrides nothing and declares its attributes in `ATTRS`.
     """
 
     def __init_subclass__(cls, **options: object) -> None:
-        """Does not call `web.Application.__init_subclass__`, which warns."""
+        """Skips `web.Application.__init_subclass__`, which issues the warning."""
 
 
 class Receiver(_WithoutWarning, web.Application):
@@ -62,37 +62,38 @@ class Receiver(_WithoutWarning, web.Application):
         app.add_subapp("/hooks", receiver)
         async for event in receiver: ...
 
-    It is an aiohttp application, to be mounted in another one or run alone. `asgi` is the same for
-    FastAPI, Starlette and ASGI servers, and `handle` for any other framework. It answers challenges
-    and events at its mount point and below, and accepts events before they are processed.
+    It is an aiohttp application, to be mounted in another application or run alone. For FastAPI, Starlette and ASGI
+    servers, use `asgi`; for any other framework, use `handle`. It answers challenges and events at its mount point and
+    below, and accepts events before they are processed.
 
-    Events with the same id are returned once within the last `dedup_window` events. The id of a matched post is the
-    post's id; the id of an event is at `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id` or `id`.
-    `event_id_paths` replace all of these. Events without an id are always returned, and a warning is logged once.
+    Of events with the same id, only the first is returned, within the last `dedup_window` events. The id of a matched
+    post is the post's id; the id of an event is at `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id` or
+    `id`. `event_id_paths` replaces all of these. Events without an id are always returned, and a warning is logged
+    once.
 
     A signed body that begins with `{` or `[` is always accepted; undecodable events become `Undecoded`. Any other body
     is rejected, even if it is signed: challenges are signed like bodies, so anyone can obtain the signature of a string
-    as a challenge. Challenges whose token begins with one of these characters are rejected.
+    by sending it as a challenge. For the same reason, challenges whose token begins with `{` or `[` are rejected.
 
     `consumer_secret` is the app's API key secret, or several during a rotation: first the current secret, which answers
     challenges, then others whose signatures are accepted. Rejected signatures are logged as a warning, at most once a
     minute.
 
     At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file, at most
-    `max_waiting` events wait there instead. Accepted events are on disk. However the program ends, unfinished events
-    come first when it runs again. The file is opened with the application, which raises ConfigurationError if the file
-    cannot be used. A mounted ASGI application gets no startup event. There, `async with receiver` opens the file, or
-    the first challenge or verified event does; failures are then logged, and a later request tries again. Without room,
-    events are rejected with 503 and can be sent again.
+    `max_waiting` events wait there instead. Accepted events are then on disk. Even if the program crashes, unfinished
+    events come first when it runs again. The file is opened with the application, which raises ConfigurationError if
+    the file cannot be used. A mounted ASGI application gets no startup event. There, `async with receiver` opens the
+    file, or the first challenge or verified event does; failures are then logged, and a later request retries. If there
+    is no room, events are rejected with 503 and can be sent again.
 
     With an inbox, an event that was delivered `max_attempts` times and never finished, because its handler failed or
-    the process was killed, is put aside: see `dead_letters`. If a process is killed, its event is delivered again
-    alone, after the other events.
+    the process was killed, is put aside: see `dead_letters`. If a process is killed, the event that it was handling is
+    delivered again after all other events, and alone.
 
     A GET of `health_path` returns 200 while events are accepted and 503 otherwise; None disables it.
 
-    An event is finished when the task that took it asks for the next one. For concurrent
-    processing, use `unfinished` and `finish`. Several tasks may iterate; each event goes to one task.
+    An event is finished when the task that took it requests the next one. For concurrent processing, use `unfinished`
+    and `finish`. Several tasks may iterate; each event goes to one task.
 
     `telemetry` records the requests by result: pass `socialapi.integrations.telemetry.DeliveryTelemetry()`.
 
@@ -156,10 +157,10 @@ class Receiver(_WithoutWarning, web.Application):
         self._inbox = inbox
         self._is_stopped = False
         self._asgi = AsgiApp(self._endpoint, self)
-        # The number of every delivered, unfinished event, while the event is referenced.
+        # The number of each event that was delivered and is not finished, while the event is referenced.
         self._numbers: dict[int, tuple[weakref.ref[Delivery], int]] = {}
         self._previous: weakref.WeakKeyDictionary[asyncio.Task[object], Delivery] = weakref.WeakKeyDictionary()
-        for path in ("", "/{tail:.*}"):  # the mount point, and everything below it
+        for path in ("", "/{tail:.*}"):  # the mount point and every path below it
             self.router.add_route("*", path, self._respond)
         self.on_startup.append(_open)
         self.on_cleanup.append(_close)
@@ -182,12 +183,12 @@ class Receiver(_WithoutWarning, web.Application):
         return self
 
     def __anext__(self) -> Awaitable[Delivery]:
-        # Determined here, because `asyncio.wait_for` may await the result in another task.
+        # Determined here, because `asyncio.wait_for` may await the result in a different task.
         return self._next(asyncio.current_task())
 
     @property
     def waiting(self) -> int:
-        """The number of accepted events that are not finished, whether delivered or not."""
+        """The number of accepted events that are not finished, including delivered ones."""
         return self._store.waiting
 
     @property
@@ -196,18 +197,17 @@ class Receiver(_WithoutWarning, web.Application):
 
         For example: `app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])`.
         """
-        # Any, because the types of routers allow only views, although routers accept applications.
+        # Any, because the type hints of routers allow only views, although routers accept applications.
         return self._asgi
 
     async def handle(
         self, method: str, query: Mapping[str, Any] | str, headers: Mapping[str, Any], body: bytes
     ) -> WebhookReply:
-        """Returns the reply to a request, for any framework. An event is stored when this returns.
+        """Returns the reply to a request, for any framework. An event has been stored when this returns.
 
-        `query` is the query string as sent, or its parameters by name. Header names may be in any
-        case, and a value may be a list of several. `body` must be the bytes as sent: data that was decoded and encoded
-        again does not match the signature. The framework has already read the body, so the framework must limit its
-        size.
+        `query` is the query string as sent, or its parameters by name. Header names may be in any case, and a value may
+        be a list of values. `body` must be the bytes as sent: data that was decoded and encoded again does not match
+        the signature. Because the framework has already read the body, the framework must limit its size.
 
         Raises InvalidInput for a body that is not bytes and headers that are not a mapping. Raises
         RuntimeError in an event loop other than the one in which the receiver was opened or is
@@ -225,12 +225,12 @@ class Receiver(_WithoutWarning, web.Application):
             async with receiver.handled_by(events.run):  # in the lifespan of a FastAPI or Starlette application
                 yield
 
-        `handle` is `Dispatcher.run`, or an async function that iterates over the receiver. At the end of the block, it
-        is cancelled, and the receiver is closed.
+        `handle` is `Dispatcher.run`, or an async function that iterates over the receiver. At the end of the block, the
+        task is cancelled and the receiver is closed.
 
         If `handle` raises, or returns before `stop`, events would have no handler while the server keeps running. The
-        receiver then logs an error and sends this process a SIGTERM, on which uvicorn and other servers shut down.
-        Until then it accepts events; with an inbox, they are delivered after the next start. Raises ConfigurationError
+        receiver then logs an error and sends this process a SIGTERM, which makes uvicorn and other servers shut down.
+        Until then, it accepts events; with an inbox, they are delivered after the next start. Raises ConfigurationError
         if the inbox cannot be used, and the error of `handle` at the end of the block.
         """
         async with self:
@@ -246,9 +246,9 @@ class Receiver(_WithoutWarning, web.Application):
                 handling.result()
 
     def _end_server(self, handling: "asyncio.Task[object]") -> None:
-        """Tells the server to shut down after the handling of events has ended unexpectedly."""
+        """Makes the server shut down after the handling of events has ended unexpectedly."""
         if handling.cancelled() and handling.cancelling():
-            return  # cancelled with all tasks of the event loop, which is ending
+            return  # cancelled together with all tasks of the event loop, which is ending
         problem = None if handling.cancelled() else handling.exception()
         if problem is None and self._is_stopped:
             return
@@ -257,7 +257,7 @@ class Receiver(_WithoutWarning, web.Application):
             if problem
             else ": `handled_by` takes a function that iterates over the receiver, as `Dispatcher.run` does"
         )
-        logger.error("the handler of events has ended, so this process is shut down%s", how, exc_info=problem)
+        logger.error("the event handler has ended, so this process is shutting down%s", how, exc_info=problem)
         signal.raise_signal(signal.SIGTERM)
 
     def unfinished(self) -> AsyncIterator[Delivery]:
@@ -267,25 +267,24 @@ class Receiver(_WithoutWarning, web.Application):
     async def finish(self, event: Delivery) -> None:
         """Marks an event of this receiver as finished, so that it is not delivered again after a restart.
 
-        Its body is erased from the inbox soon after; if the process crashes before that, the event
-        is delivered once more. Finishing an event twice has no effect.
+        Its body is erased from the inbox soon after; if the process crashes before that, the event is delivered again.
+        Finishing an event twice has no effect.
         """
         self._finish(event)
 
     def failed(self, event: Delivery) -> None:
         """Marks an event of this receiver as failed by its handler.
 
-        With an inbox, this counts as an attempt, even if the program then ends in an orderly way.
-        The event is delivered again after the next start, or put aside after `max_attempts`.
-        Without this call, an event counts if the task that took it has raised, or if the process
-        was killed.
+        With an inbox, this counts as an attempt, even if the program then ends in an orderly way. The event is
+        delivered again after the next start, or put aside after `max_attempts`. Without this call, a delivery counts as
+        an attempt if the task that took the event raises, or if the process is killed.
         """
         _, number = self._numbers.get(id(event), (None, 0))
         self._store.fail(number)
 
     def dead_letters(self) -> DeadLetters:
-        """Returns the events that any process of the inbox put aside after `max_attempts`: await them, or iterate over
-        them.
+        """Returns the events that any process with this inbox has put aside after `max_attempts`. Await the result for
+        a list, or iterate over it.
 
         They stay in the inbox until `socialapi webhooks inbox retry` or `drop`. Reading them raises
         RuntimeError while the inbox is not open.
@@ -295,8 +294,8 @@ class Receiver(_WithoutWarning, web.Application):
     def stop(self) -> None:
         """Stops accepting events and ends the iteration.
 
-        Delivered events can still be finished. Without an inbox, waiting events come first. With an
-        inbox, they come after the next start.
+        Delivered events can still be finished. Without an inbox, waiting events are delivered first. With an inbox,
+        they are delivered after the next start.
         """
         self._is_stopped = True
         self._store.stop()
@@ -304,8 +303,8 @@ class Receiver(_WithoutWarning, web.Application):
     async def aclose(self) -> None:
         """Stops, stores pending events and closes the inbox. Safe to call twice.
 
-        An aiohttp application calls it at its end. With an inbox, unfinished events are delivered again after the next
-        start.
+        An aiohttp application calls this when it shuts down. With an inbox, unfinished events are delivered again after
+        the next start.
         """
         self._is_stopped = True
         await self._store.aclose()
@@ -344,7 +343,7 @@ class Receiver(_WithoutWarning, web.Application):
         reply = answer.reply
         response = web.Response(status=reply.status, headers=reply.headers, body=reply.body)
         if answer.leaves_body:
-            response.force_close()  # the rest of the body is not waited for
+            response.force_close()  # does not wait for the rest of the body
         if answer.leaves_body and answer.cuts:
             # Otherwise aiohttp would continue to read tiny chunks, or a broken encoding, for a while.
             with suppress(ConnectionError):
@@ -378,8 +377,7 @@ async def _close(app: web.Application) -> None:
 
 
 async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
-    """Yields the body as it arrives, chunk by chunk if it comes in chunks. Raises ConnectionError if
-    the client disconnects.
+    """Yields the body as it arrives, chunk by chunk if it is chunked. Raises ConnectionError if the client disconnects.
     """
     try:
         if "Transfer-Encoding" not in request.headers:
@@ -434,7 +432,7 @@ def _checked_path(inbox: Any) -> Path:
     if not isinstance(inbox, str | os.PathLike):
         raise ConfigurationError(f"inbox must be the path of a file, not {type(inbox).__name__}")
     if not is_file_path(inbox) or not isinstance(os.fspath(inbox), str) or os.fspath(inbox) == _IN_MEMORY:
-        raise ConfigurationError("inbox must be a path that a file can have")
+        raise ConfigurationError("inbox must be a valid file path")
     return Path(inbox)
 
 
@@ -443,7 +441,7 @@ def _checked(secrets: Sequence[str]) -> tuple[str, ...]:
     for secret in secrets:
         if any(letter.isspace() or not letter.isprintable() for letter in secret):
             raise ConfigurationError(
-                "consumer_secret: the consumer secret holds a blank, line break or control character, which secrets never do"
+                "consumer_secret: the consumer secret contains a blank, line break or control character, which secrets never do"
             )
     return tuple(secrets)
 
@@ -458,4 +456,4 @@ def read_event(body: bytes) -> Delivery:
         body = body.encode("utf-8", "surrogatepass")
     if isinstance(body, bytes | bytearray | memoryview):
         return read_delivery(bytes(body))
-    return Undecoded(body, reason="is not the body of a request")
+    return Undecoded(body, reason="is not the body of a webhook request")

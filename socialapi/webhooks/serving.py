@@ -18,9 +18,8 @@ from socialapi.webhooks.receiver import Receiver
 SHUTDOWN_SECONDS: Final = 5.0
 _FEWEST: Final = 8
 _TURNS: Final = 64
-"""At most this fraction of all connections is accepted per iteration of the event loop, through the
-size of asyncio's backlog. A request is read after about five iterations, and until then newer
-connections must not push out its connection.
+"""At most this fraction of all connections is accepted per iteration of the event loop, through the size of asyncio's
+backlog. A request is read after about five iterations. Until then, newer connections must not displace its connection.
 """
 _MAX_PENDING: Final = 1_024
 """How many connections may wait in the kernel. Further connections are dropped, and clients retry them after a second.
@@ -31,10 +30,10 @@ _aiohttp_logger: Final = logging.getLogger("socialapi.webhooks.aiohttp")
 
 @contextlib.asynccontextmanager
 async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str]:
-    """Runs a receiver alone while the block runs, and yields its URL. Port 0 takes a free one.
+    """Runs a server for this receiver while the block runs, and yields its URL. Port 0 selects a free port.
 
-    There is always room for another connection. Raises ConfigurationError if
-    the port is not available or the receiver's inbox cannot be used.
+    The server always has room for another connection. Raises ConfigurationError if the port is not available or the
+    receiver's inbox cannot be used.
     """
     descriptors = connections.descriptors()
     most = int(max(_FEWEST, min(connections.MAX_CONNECTIONS, descriptors // 2)))
@@ -64,5 +63,5 @@ async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str
 
 
 def _is_no_broken_request(record: logging.LogRecord) -> bool:
-    """Filters out aiohttp's tracebacks of malformed requests, which anyone can send."""
+    """Filters out aiohttp's tracebacks for malformed requests, which anyone can send."""
     return record.exc_info is None or type(record.exc_info[1]).__module__ != "aiohttp.http_exceptions"

@@ -10,7 +10,7 @@ from typing import Any, Final
 from socialapi.errors import ConfigurationError, InvalidInput
 
 SIGNATURE_HEADER: Final = "x-service-webhooks-signature"
-"""The header with the signature of a body."""
+"""The name of the header with the signature of a body."""
 
 _WHAT_IT_IS: Final = "the consumer secret is the app's API key secret"
 _PREFIX: Final = b"sha256="
@@ -18,7 +18,7 @@ _WELL_FORMED: Final = re.compile(rb"sha256=[A-Za-z0-9+/]{43}=")
 _ASCII_BLANKS: Final = bytes(range(0x21)) + b"\x7f"
 _UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _BLANK_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
-"""Control and format characters, including the byte order mark, and blanks of every width."""
+"""Unicode categories of control and format characters, including the byte order mark, and of blanks of every width."""
 
 
 def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
@@ -44,7 +44,7 @@ def verify_signature(body: bytes, header: str | None, consumer_secret: str | Seq
     _check_body(body)
     # Replaces characters that no signature contains, so that bytes are compared.
     given = header.encode("ascii", "replace") if isinstance(header, str) else b""
-    # All of them are compared, even after a match.
+    # All signatures are compared, even after a match.
     fits = [hmac.compare_digest(given, _signature(body, secret)) for secret in secrets_of(consumer_secret)]
     return any(fits)
 
@@ -52,9 +52,8 @@ def verify_signature(body: bytes, header: str | None, consumer_secret: str | Seq
 def sign_body(body: bytes, consumer_secret: str) -> str:
     """Returns the signature of a body, for the header `SIGNATURE_HEADER`.
 
-    The counterpart of `verify_signature`, for tests of what receives webhooks. Raises
-    ConfigurationError for a secret that is empty or not a string, and InvalidInput for a body that
-    is not bytes.
+    The counterpart of `verify_signature`, for tests of webhook receivers. Raises ConfigurationError for a secret that
+    is empty or not a string, and InvalidInput for a body that is not bytes.
     """
     _check_body(body)
     _check_secret(consumer_secret, "consumer_secret")
@@ -64,7 +63,7 @@ def sign_body(body: bytes, consumer_secret: str) -> str:
 class Signature:
     """The signature in a request, verified as the body arrives.
 
-    `is_well_formed` says whether it could be a signature at all. `fits` takes constant time.
+    `is_well_formed` is False if it cannot be a signature. `fits` takes constant time.
     """
 
     def __init__(self, header: str | None, secrets: Sequence[str]) -> None:
@@ -73,7 +72,7 @@ class Signature:
 
     @property
     def is_well_formed(self) -> bool:
-        """Whether the header has the form of a signature."""
+        """Whether the header is a well-formed signature."""
         return _WELL_FORMED.fullmatch(self._given) is not None
 
     def update(self, part: bytes | memoryview) -> None:
@@ -121,7 +120,7 @@ def secrets_of(consumer_secret: str | Sequence[str]) -> tuple[str, ...]:
 
 def _check_body(body: Any) -> None:
     if not isinstance(body, bytes | bytearray | memoryview):
-        raise InvalidInput(f"body must be bytes, as they are sent, not {type(body).__name__}")
+        raise InvalidInput(f"body must be bytes, exactly as sent, not {type(body).__name__}")
 
 
 def _check_secret(secret: Any, name: str) -> None:

@@ -102,7 +102,7 @@ async def test_a_history_of_a_user_or_of_nothing(ready: Shell, emulator: Emulato
             "--start-time: must be a whole hour in UTC",
         ),
         (("--start-time", "2025-01-06T00:00", "--end-time", "2025-01-07"), "--start-time has no time zone"),
-        (("--start-time", "monday", "--end-time", "2025-01-07"), "--start-time is a date (2025-01-06) or a time"),
+        (("--start-time", "monday", "--end-time", "2025-01-07"), "--start-time must be a date (2025-01-06) or a time"),
         (("--start-time", "2025-01-07", "--end-time", "2025-01-06"), "--end-time: must be later than --start-time"),
         ((*THAT_DAY, "--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not the position'),
         ((*THAT_DAY, "--start", ""), 'Invalid value "" for --start'),
@@ -176,11 +176,11 @@ async def test_a_value_is_cleared_by_the_name_of_its_option(ready: Shell) -> Non
         (("--bid", "1.5000001"), "--bid: an amount has at most six decimal places"),
         (("--frequency-cap", "3.7"), "Invalid value for --frequency-cap: must be a whole number"),
         (("--duration-in-days", "6.6"), "Invalid value for --duration-in-days: must be a whole number"),
-        (("--categories", ""), "--categories: name at least one, or clear the value with --clear categories"),
+        (("--categories", ""), "--categories: specify at least one value, or clear it with --clear categories"),
         (("--categories", "IAB 1"), "--categories[0]: must not be empty"),
         (("--name", ""), "--name: must have at least 1"),
-        (("--clear", "colour"), "--clear colour: name an option of this command"),
-        (("--clear", "bid", "--bid", "1"), "--clear bid: name an option of this command that is not also given"),
+        (("--clear", "colour"), "--clear colour: must be an option of this command"),
+        (("--clear", "bid", "--bid", "1"), "--clear bid: must be an option of this command that is not set"),
         (("--clear", "name"), "--name: must be a string"),
         (("--start", "soon"), "--start is a date"),
     ],
@@ -237,7 +237,7 @@ async def test_what_targets_an_audience_is_printed_with_its_line_items(ready: Sh
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [((), "nothing that can be served targets this audience"), (("--all",), "nothing targets this audience")],
+    [((), "nothing that targets this audience can be served"), (("--all",), "nothing targets this audience")],
 )
 async def test_that_nothing_targets_an_audience_is_said(ready: Shell, options: tuple[str, ...], says: str) -> None:
     done = await ready.run("ads", "targeted", FIRST, "1nmtj", *options)

@@ -57,7 +57,7 @@ def test_help_shows_what_is_required_first_and_texts_as_they_are(capsys: pytest.
     assert " ".join(usage.split()) == (
         "Usage: socialapi audience upload --audience AUDIENCE --account ACCOUNT [OPTIONS] FILE..."
     )
-    assert summary == "Upload a file, or several, to a custom audience."
+    assert summary == "Upload one or more files to a custom audience."
     assert examples.startswith("Examples:\n  socialapi audience upload crm.csv --account")
     assert columns.startswith("Identifiers are found by")
     assert statuses.startswith("Exit status: 0 nothing rejected, 1 ")
@@ -90,7 +90,7 @@ def test_it_tells_its_version_and_whether_the_extension_is_used(capsys: pytest.C
         ("audience upload --account a --audience b", "FILE is missing: CSV (any usual delimiter), JSON Lines"),
         ("audience upload people.csv --acount=a --audience b", "no option --acount=a; did you mean --account? (see"),
         ("audience lint people.csv --smaple 3", "no option --smaple; did you mean --sample? (see"),
-        ("audience lint people.csv --fast", "no option --fast; write a file of this name as ./--fast (see"),
+        ("audience lint people.csv --fast", "no option --fast; to use a file of this name, write ./--fast (see"),
         ("jobs show --jsan", "Unknown option: --jsan. Did you mean --json? (see"),
         ("jobs show", "JOB is missing: Id of a job"),
         ("demo --rows", "--rows needs a value"),

@@ -58,7 +58,7 @@ def test_an_export_of_a_crm_is_read_as_its_columns_and_options_say(
     out, err = printed.readouterr()
     assert err == "reading Handy as phone_number; Land as region\n"
     assert "columns that were not read: Kunde, Kontakt" in out
-    assert "column Kontakt is not read, and its first rows hold e-mail addresses" in out
+    assert "column Kontakt is not read, but its first rows contain e-mail addresses" in out
     assert "row 1: Handy has no plus sign and is read as a number of the default region" in out
     assert "row 2: Handy: has no plus sign, and is valid only with the country code of another country" in out
     numbers = {("phone_number", hashlib.sha256(each).hexdigest()) for each in (b"+4915123456789", b"+14155550132")}
@@ -66,7 +66,7 @@ def test_an_export_of_a_crm_is_read_as_its_columns_and_options_say(
     assert app.run([*command, "--phone-format", "international", "--require-hashed"]) == 1
     assert service.members(ACCOUNT, "1nmth") == numbers
     assert app.run(["audience", "lint", str(file), "--default-region", "US", "--column", "region=Land"]) == 1
-    assert 'the column "Kontakt" is not read, and its first rows hold e-mail addresses' in printed.readouterr().out
+    assert 'the column "Kontakt" is not read, but its first rows contain e-mail addresses' in printed.readouterr().out
 
 
 def test_rejected_rows_end_with_1_and_are_shown(service: Emulator, tmp_path: Path, printed: Printed) -> None:

@@ -111,7 +111,7 @@ def test_a_refusal_of_the_service_ends_with_3_and_says_what_to_do(
     assert app.run(command) == 3
     out, err = capsys.readouterr()
     assert "syncing the same file again is safe" in out
-    assert err.startswith("socialapi: what was accepted is saved in other. To continue, run the same command")
+    assert err.startswith("socialapi: the accepted changes are saved in other. To continue, run the same command")
     assert re.search("socialapi: the sync stopped while adding: POST /.*: 404 NOT_FOUND", err)
 
 

@@ -111,7 +111,7 @@ async def test_a_person_signs_in_with_a_pin_and_later_commands_are_theirs(
     user = next(iter(emulator.state.users.values()))
     base_url = emulator.ready["base_url"]
     assert done.out.endswith(
-        f"Signed in as @{user.username} (user {user.id}) at {base_url}; kept in {app.credentials_path}.\n"
+        f"Signed in as @{user.username} (user {user.id}) at {base_url}; stored in {app.credentials_path}.\n"
     )
     login = stored(app)[base_url]["oauth1"]
     assert login.keys() == {
@@ -217,8 +217,8 @@ async def test_a_page_is_waited_for_only_so_long(app: Shell) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--pin", "--callback-port", "1"), "--pin does not go with --callback-port"),
-        (("--pin", "--oauth2"), "--pin does not go with --oauth2"),
+        (("--pin", "--callback-port", "1"), "--pin cannot be combined with --callback-port"),
+        (("--pin", "--oauth2"), "--pin cannot be combined with --oauth2"),
         (("--oauth2", "--access-type", "read"), "--access-type has no effect with --oauth2"),
         (("--oauth2", "--screen-name", "a"), "--screen-name has no effect with --oauth2"),
         (("--client-id", "x"), "--client-id has no effect without --oauth2"),
@@ -309,7 +309,7 @@ async def test_status_tells_everything_but_the_secrets(shell: Shell) -> None:
         ({"BASE_URL": "https://other.example"}, "another host is configured"),
         (
             {"BASE_URL": "https://api.example", "API_KEY": "l", "API_KEY_SECRET": "s"},
-            "SOCIALAPI_API_KEY is of another app",
+            "SOCIALAPI_API_KEY belongs to another app",
         ),
         (
             {
@@ -319,7 +319,7 @@ async def test_status_tells_everything_but_the_secrets(shell: Shell) -> None:
                 "ACCESS_TOKEN": "a",
                 "ACCESS_TOKEN_SECRET": "b",
             },
-            "the environment has a credential of this kind",
+            "the environment contains a credential of this kind",
         ),
     ],
 )
@@ -406,7 +406,7 @@ async def test_a_login_that_the_environment_keeps_from_being_used_says_so(
     browser.visit = Person(username(emulator)).visit
     done = await app.run("auth", "login", "--callback-port", "0", "--open")
     assert done.status == 0
-    assert "not used as long as the environment has a credential of this kind" in done.err
+    assert "not used while the environment contains a credential of this kind" in done.err
 
 
 async def test_a_service_of_other_libraries_signs_in_as_well(

@@ -204,7 +204,7 @@ def test_catalogs_are_listed_and_created(service: Emulator, printed: Printed) ->
     assert ": 400 INVALID_PARAMETER" in printed.readouterr().err
     service.state.catalogs._by_id.clear()
     assert app.run(["catalog", "list"]) == 0
-    assert printed.readouterr() == ("", "socialapi: there are no catalogs; `socialapi catalog create` makes one\n")
+    assert printed.readouterr() == ("", "socialapi: there are no catalogs; `socialapi catalog create` creates one\n")
     assert app.run(["catalog", "create", "Another", "--json"]) == 0
     assert json.loads(printed.readouterr().out)["name"] == "Another"
 

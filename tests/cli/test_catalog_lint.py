@@ -41,7 +41,7 @@ def test_a_feed_that_would_be_loaded_ends_with_0_and_needs_no_credentials(capsys
     assert ["price", "1", "1", "1"] in lines
     assert "ignored: shipping.country" in out
     assert out.splitlines()[-1] == (
-        "risk of rejected products: low (counted: 0 of 1 rows would be rejected, by the rules that are checked here)"
+        "risk of rejected products: low (counted: 0 of 1 rows would be rejected by the rules that lint checks)"
     )
     assert not err
 

@@ -179,7 +179,7 @@ def test_it_goes_on_in_the_background_until_it_is_stopped(terminal: Terminal, fr
     assert json.loads(done.stdout)["base_url"] == base_url
     assert not any("key" in name or "token" in name for name in json.loads(done.stdout))  # the file has them
     assert done.stderr == (
-        f"socialapi: the emulator serves on {base_url}, with its log in {terminal.note(free_port)['log']}\n"
+        f"socialapi: the emulator is running at {base_url}, with its log in {terminal.note(free_port)['log']}\n"
         "socialapi: its addresses and credentials are in emulator.env; `. ./emulator.env` loads them\n"
         f"socialapi: `socialapi emulator --stop --port {free_port}` ends it\n"
     )

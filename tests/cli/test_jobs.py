@@ -219,7 +219,7 @@ async def test_journals_anywhere_are_listed_and_shown(state: Path, tmp_path: Pat
     assert await asyncio.to_thread(jobs, "show", paths[0]) == 0
     shown = dict(re.split(r"\s{2,}", each, maxsplit=1) for each in printed.readouterr().out.splitlines())
     assert (shown["id"], shown["state"], shown["journal"]) == (cells[0][0], "stopped", str(paths[0]))
-    assert shown["confirmed"] == "10 rows in 1 batches; 1 batches are not"
+    assert shown["confirmed"] == "10 rows in 1 batches; 1 batches are unconfirmed"
     assert shown["its report"] == "20 read, 10 accepted"
     assert (shown["input path"], shown["input size"], shown["operation"]) == ("/data/people.csv", "12", "Update")
     assert "command" not in shown
@@ -287,7 +287,7 @@ def test_a_journal_in_another_folder_is_found_by_its_name_if_no_other_has_it(
     assert jobs("show", "night.journal") == 2
     assert jobs("show", "night-%Y-%m-%d.journal") == 2
     assert printed.readouterr().err.endswith(
-        "nor a file of that name: its name has the date of a run in place of the % codes\n"
+        "nor a file of that name: the date of a run replaces the % codes in the name\n"
     )
 
 

@@ -200,8 +200,8 @@ async def test_a_list_that_its_settings_end_says_how_to_go_on(printed: Printed) 
     ("arguments", "says"),
     [
         ("--json --output csv", "--json is the same as --output jsonl, and cannot be combined with --output csv"),
-        ("--escape-formulas", "--escape-formulas is for --output csv"),
-        ("--fields id --json", "--fields is for --output table and csv"),
+        ("--escape-formulas", "--escape-formulas works only with --output csv"),
+        ("--fields id --json", "--fields works only with --output table or csv"),
         ("--fields id,timzone", "--fields: there is no column 'timzone': did you mean timezone?"),
         (
             "--fields shoe --output csv",
@@ -210,9 +210,9 @@ async def test_a_list_that_its_settings_end_says_how_to_go_on(printed: Printed) 
         ("--output xml", '"xml" for --output'),
         (
             "--output-file accounts.xlsx",
-            "--output-file: no format has the ending .xlsx (known: .json, .jsonl, .ndjson, .csv, ",
+            "--output-file: unknown extension .xlsx (known: .json, .jsonl, .ndjson, .csv, ",
         ),
-        ("--output-file accounts.json.gz", "no format has the ending .gz"),
+        ("--output-file accounts.json.gz", "unknown extension .gz"),
         ("--output-file missing/accounts.csv", "missing/accounts.csv cannot be written: No such file or directory"),
     ],
 )
@@ -386,7 +386,7 @@ async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: She
         ),
         (
             "audience upload",
-            "optionally packed with gzip or Zstandard, or Parquet (see `socialapi audience upload --help`)",
+            "optionally compressed with gzip or Zstandard, or Parquet (see `socialapi audience upload --help`)",
         ),
         (
             "ads insights --granularity day --start 2025-01-06",
@@ -414,7 +414,7 @@ async def test_columns_is_the_width_if_it_is_set(emulator: Emulator) -> None:
 @pytest.mark.slow
 async def test_a_terminal_gets_no_parquet_and_no_signs_that_it_would_obey(emulator: Emulator) -> None:
     refused = await asyncio.to_thread(on_terminal, 80, "ads accounts --output parquet", emulator.environment)
-    assert refused == ["socialapi: Parquet needs a file: name one with --output-file"]
+    assert refused == ["socialapi: Parquet needs a file: specify one with --output-file"]
     page = {"data": [{"id": "1", "text": "a\x1b[2Jb\x9b2Jc\u202ed\u2066\U000e0041"}], "meta": {"result_count": 1}}
     async with Server(then=answer(page)) as server:
         environment = {"SOCIALAPI_BASE_URL": server.url, "SOCIALAPI_BEARER_TOKEN": "b"}

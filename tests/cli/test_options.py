@@ -102,7 +102,7 @@ def test_what_is_no_part_of_a_date_is_told(name: str, code: str, printed: Printe
 def test_a_file_that_every_run_needs_takes_no_date(option: str, arguments: list[str], printed: Printed) -> None:
     assert app.run([*arguments, option, "members-%Y-%m.file"]) == 2
     said = printed.readouterr().err
-    assert said == f"socialapi: {option} is the same file in every run, so its name cannot have a date: remove %Y\n"
+    assert said == f"socialapi: {option} is the same file in every run, so its name cannot contain a date: remove %Y\n"
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])

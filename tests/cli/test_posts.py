@@ -184,7 +184,7 @@ async def test_posts_are_chosen_by_time_id_and_kind(ready: Shell, emulator: Emul
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--start-time", "yesterday"), "--start-time is a date (2025-01-06) or a time"),
+        (("--start-time", "yesterday"), "--start-time must be a date (2025-01-06) or a time"),
         (("--since-id", "x"), "--since-id: must be 1 to 19 digits"),
         (("--exclude", "likes"), "--exclude[0]: must be one of replies, retweets"),
     ],

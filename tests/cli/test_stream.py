@@ -99,7 +99,7 @@ async def test_giving_up_needs_a_time(shell: Shell, seconds: str) -> None:
 
 
 async def test_an_app_without_rules_is_told_how_to_add_one(ready: Shell, emulator: Emulator) -> None:
-    hint = "socialapi: the app has no rules, so no posts will come; add one with `socialapi stream rules add`"
+    hint = "socialapi: the app has no rules, so no posts will arrive; add one with `socialapi stream rules add`"
     stream, rules = "/2/tweets/search/stream", "/2/tweets/search/stream/rules"
     for is_known in (True, False):
         emulator.faults.add("stream_disconnect", path=stream, disconnect_type="InvalidRules")

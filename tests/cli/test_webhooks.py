@@ -63,8 +63,8 @@ async def test_a_webhook_from_its_registration_to_its_end(ready: Shell, owner: O
         (("validate", "12345"), 3, "WebhookIdInvalid"),
         (("delete", "12345"), 3, "WebhookIdInvalid"),
         (("delete", "one"), 2, "WEBHOOK: must be 1 to 19 digits"),
-        (("replay", "novalue"), 2, "a parameter is KEY=TEXT or KEY:=JSON, not 'novalue'"),
-        (("replay", "=x"), 2, "a parameter is KEY=TEXT or KEY:=JSON"),
+        (("replay", "novalue"), 2, "a parameter must be KEY=TEXT or KEY:=JSON, not 'novalue'"),
+        (("replay", "=x"), 2, "a parameter must be KEY=TEXT or KEY:=JSON"),
         (("replay", "key:={"), 2, "the value after key:= is not JSON"),
         (("create",), 2, "URL is missing"),
     ],
@@ -92,7 +92,7 @@ async def test_parameters_of_a_replay_are_sent_as_they_are(shell: Shell) -> None
         shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
         done = await shell.run("webhooks", "replay", "webhook_id=12", "days:=3", "note=a=b")
         told = await shell.run("webhooks", "replay", "--json")
-    assert (done.status, done.out) == (0, 'replay asked for: {"job_id":"7"}\n')
+    assert (done.status, done.out) == (0, 'replay requested: {"job_id":"7"}\n')
     assert told.objects == [{"job_id": "7"}]
     assert [received.json for received in server.requests] == [{"webhook_id": "12", "days": 3, "note": "a=b"}, {}]
 

@@ -58,8 +58,8 @@ async def test_a_dropped_body_is_erased(shell: Shell, inbox: Path) -> None:
     ("command", "says"),
     [
         (("list", "nowhere.sqlite"), "there is no inbox nowhere.sqlite"),
-        (("retry", "nowhere.sqlite"), "name the numbers of events, or --all"),
-        (("drop", "nowhere.sqlite", "1", "--all"), "name the numbers of events, or --all"),
+        (("retry", "nowhere.sqlite"), "specify the numbers of events, or --all"),
+        (("drop", "nowhere.sqlite", "1", "--all"), "specify the numbers of events, or --all"),
     ],
 )
 async def test_wrong_usage_is_said(shell: Shell, command: tuple[str, ...], says: str) -> None:

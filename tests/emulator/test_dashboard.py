@@ -128,7 +128,7 @@ async def test_requests_come_newest_first_and_are_filtered(ask: Asker, page: Chr
     assert await page.text("#requests-note") == "1 of the newest 4"
     await page.type("#text", "nothing like it")
     await rows_when(page, "requests", 0)
-    assert await page.text("#requests .empty") == "No request of the newest ones matches."
+    assert await page.text("#requests .empty") == "None of the newest requests match."
     await page.run("document.querySelector('#text').value = ''")
     await page.choose("#status", "fault")
     assert [row[4:] for row in await rows_when(page, "requests", 1)] == [["503", "status"]]
@@ -192,7 +192,7 @@ async def test_a_spent_fault_says_so_and_headers_are_named(ask: Asker, page: Chr
     assert (await ask.upload(updates(1), headers={"x-emulator-scope": "checkout"})).status == 503
     await page.until("document.querySelector('#faults tbody tr').cells[2].textContent === 'spent'")
     ask.emulator.faults.add("latency", delay_seconds=0.001)
-    assert [row[2] for row in await rows_when(page, "faults", 2)] == ["no end", "spent"]
+    assert [row[2] for row in await rows_when(page, "faults", 2)] == ["unlimited", "spent"]
     await page.click("#clear")
     await rows_when(page, "faults", 0)
 

@@ -65,7 +65,7 @@ async def test_long_bodies_are_cut_and_only_the_latest_requests_are_kept(ask: As
     assert found["request"]["body_bytes"] > 64_000
     made = (await ask.control("POST", "requests/1/curl")).json
     assert shlex.split(made["curl"])[-2:] == ["--data-binary", "@body"]
-    assert "save it as the file body" in made["note"]
+    assert "save it in a file named body" in made["note"]
     for _ in range(200):
         await ask.send("GET", "/nowhere")
     for number in ("1", "202", "x"):

@@ -138,7 +138,7 @@ def test_it_can_be_run_again() -> None:
 
 
 def test_it_cannot_be_run_twice_at_once(running: EmulatorThread) -> None:
-    with pytest.raises(ConfigurationError, match="running already"):
+    with pytest.raises(ConfigurationError, match="already running"):
         running.__enter__()
     assert running.requests == ()
 
@@ -200,11 +200,11 @@ def test_calls_while_it_ends_are_refused_and_those_under_way_are_broken_off() ->
         assert waits.ends.wait(30)
         with pytest.raises(ConfigurationError, match="not running"):
             emulator.reset()
-        with pytest.raises(ConfigurationError, match="running already"):
+        with pytest.raises(ConfigurationError, match="already running"):
             emulator.__enter__()
         waits.may_end.set()
         ending.result(30)
-        with pytest.raises(ConfigurationError, match="the emulator ended before it answered"):
+        with pytest.raises(ConfigurationError, match="the emulator ended before it responded"):
             settling.result(30)
     assert emulator_threads() == []
 
@@ -231,7 +231,7 @@ def test_an_end_that_took_too_long_leaves_nothing_behind_for_the_next_run(monkey
     monkeypatch.setattr("socialapi.emulator.thread.END_SECONDS", 0.01)
     with pytest.raises(TimeoutError, match=r"the emulator did not end within 0\.01 s"), emulator:
         pass
-    with pytest.raises(ConfigurationError, match="running already"):
+    with pytest.raises(ConfigurationError, match="already running"):
         emulator.__enter__()
     monkeypatch.undo()
     (thread,) = (each for each in threading.enumerate() if each.name == "socialapi-emulator")

@@ -38,7 +38,7 @@ async def test_a_fault_of_the_emulator_is_told_as_one_and_counted(
     async with ask.session.get(url, headers=headers) as response:  # whose status no contract allows
         (error,) = (await response.json())["errors"]
     assert (response.status, error["code"]) == (500, "INTERNAL_ERROR")
-    assert "fault of its own" in error["message"]
+    assert "bug in the emulator" in error["message"]
     assert response.headers["x-transaction-id"]
     assert ask.emulator.ledger()["requests"]["GET /ads/12/accounts"]["statuses"] == {"500": 1}
     assert [record.exc_info is not None for record in caplog.records if record.levelno >= logging.ERROR] == [True]
@@ -124,6 +124,6 @@ async def test_a_protected_post_is_for_others_as_if_it_were_not_there(ask: Asker
     for body in ({"quote_tweet_id": hidden}, {"reply": {"in_reply_to_tweet_id": hidden}}):
         reply = await ask.signed("POST", "/2/tweets", json={"text": "x", **body})
         assert reply.status == 400
-        assert "names no post" in reply.text
+        assert "does not match any post" in reply.text
     note = await ask.signed("POST", "/2/notes", json={"post_id": hidden})
     assert (note.status, note.slug) == (404, "resource-not-found")

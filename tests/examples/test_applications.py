@@ -107,7 +107,7 @@ async def test_a_service_whose_stream_ends_for_good_says_so_and_ends(
         socialapi_emulator.faults.add("status", status=403, path="/2/tweets/search/stream", times=100)
         socialapi_emulator.end_streams("OperationalDisconnect")
         assert await site.program.ended() == 1
-    assert "nobody reads the stream any more, so the server ends" in site.program.text
+    assert "the stream can no longer be read, so the server shuts down" in site.program.text
     assert "socialapi.errors.Forbidden: GET /2/tweets/search/stream: 403" in site.program.text
     assert "Application shutdown complete" in site.program.text
 
@@ -118,7 +118,7 @@ async def test_a_service_waits_for_its_stream_while_the_platform_is_away(
     socialapi_emulator.faults.add("status", status=503, path="/2/tweets/search/stream/rules", times=7)
     async with fastapi_service(socialapi_emulator, tmp_path) as site:
         assert await site.json("/newest/posts") == []
-    assert "the stream is not read yet: GET /2/tweets/search/stream/rules: 503" in site.program.text
+    assert "the stream cannot be read yet: GET /2/tweets/search/stream/rules: 503" in site.program.text
     assert "Traceback" not in site.program.text
 
 
@@ -135,7 +135,7 @@ async def test_a_service_whose_webhook_is_refused_says_so_and_ends(
     async with started(socialapi_emulator, tmp_path, *command, WEBHOOK_URL=URL, PYTHONPATH=path) as program:
         assert await program.ended() == 1
     assert program.text.count("the webhook is not registered yet: GET /2/webhooks: 403") == 2
-    assert "the webhook cannot be registered, so the server ends" in program.text
+    assert "the webhook cannot be registered, so the server shuts down" in program.text
 
 
 async def answer_of(app: Any, path: str) -> Any:
@@ -229,16 +229,16 @@ async def test_whoever_begins_many_sign_ins_signs_nobody_out(
 async def test_a_sign_in_that_was_begun_elsewhere_is_refused(login_app: Site, socialapi_emulator: Emulator) -> None:
     callback = await sign_in(login_app)
     await sign_in(login_app)  # has replaced the session, and with it the state
-    assert "not begun here" in await login_app.get(callback, 403)
+    assert "not started here" in await login_app.get(callback, 403)
     callback = await sign_in(login_app)
     login_app.browser.cookie_jar.clear()
-    assert "not begun here" in await login_app.get(callback, 403)
-    assert "not begun here" in await login_app.get("/callback", 403)
+    assert "not started here" in await login_app.get(callback, 403)
+    assert "not started here" in await login_app.get("/callback", 403)
     assert not [request for request in socialapi_emulator.requests if request.route == "/2/oauth2/token"]
 
 
 async def test_whoever_does_not_allow_it_is_not_signed_in(login_app: Site) -> None:
-    assert "You did not allow it" in await login_app.get(await sign_in(login_app, "deny"), 403)
+    assert "You did not allow access" in await login_app.get(await sign_in(login_app, "deny"), 403)
     assert "Sign in" in await login_app.get("/")
 
 

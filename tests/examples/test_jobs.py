@@ -66,7 +66,7 @@ async def test_a_timeline_becomes_parquet_files_without_a_post_too_many_or_too_f
 async def test_a_walk_that_the_service_ends_goes_on_where_it_was(socialapi_emulator: Emulator, tmp_path: Path) -> None:
     socialapi_emulator.faults.add("status", status=400, after_requests=37)
     out = await run(socialapi_emulator, tmp_path, "timeline_to_parquet.py", USER, "posts", status=1)
-    assert out.endswith("; run it again to go on\n")
+    assert out.endswith("; run it again to continue\n")
     written = len(posts_in(tmp_path / "posts"))
     assert written == 3_000
     out = await run(socialapi_emulator, tmp_path, "timeline_to_parquet.py", USER, "posts")
@@ -208,7 +208,7 @@ async def test_a_catalog_follows_the_feed_night_after_night(socialapi_emulator: 
     ("content", "said"),
     [
         (feed([("M-1", "free"), ("M-2", "5 EUR")]), "error: "),
-        (feed([("M-1", "5 EUR")], broken=True), "the feed cannot be read to its end: "),
+        (feed([("M-1", "5 EUR")], broken=True), "the feed could not be read completely: "),
         (feed([]), ""),
     ],
 )

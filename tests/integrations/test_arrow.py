@@ -158,7 +158,7 @@ def test_a_value_that_does_not_fit_is_refused_with_its_row_and_column(post: Post
 
 
 def test_an_item_of_another_class_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"^a table of Post has no row for RowIssue$"):
+    with pytest.raises(InvalidInput, match=r"^a table of Post cannot contain RowIssue$"):
         arrow_table([RowIssue(1, "f", "r")], Post)
 
 

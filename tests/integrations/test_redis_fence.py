@@ -48,7 +48,7 @@ async def test_a_newer_attempt_stops_the_older_one_and_waits_until_its_last_requ
     older, newer = fence(attempt=3), fence(attempt=7)
     await older.take()
     assert await newer.take() == pytest.approx(WAIT_SECONDS)
-    with pytest.raises(Superseded, match="another attempt at this part of the job has begun"):
+    with pytest.raises(Superseded, match="another attempt at this part of the job has started"):
         await older.check()
     await newer.check()
 
@@ -103,7 +103,7 @@ async def test_a_new_run_of_the_job_stops_every_part_of_the_one_before(fence: Fe
     await clock.sleep(1)
     assert await after[1].take() == pytest.approx(WAIT_SECONDS - 1)
     for each in before:
-        with pytest.raises(Superseded, match="another run of the job has begun"):
+        with pytest.raises(Superseded, match="another run of the job has started"):
             await each.check()
 
 

@@ -70,7 +70,7 @@ def own_bus(options: list[str]) -> tuple[str, ...]:
         (["--cluster-enabled", "yes"], 1, IS_CLUSTER),
         (["--sentinel"], 0, "does not know the command EVALSHA: it is a Sentinel"),
         (["--rename-command", "EVALSHA", ""], 0, "does not know the command EVALSHA"),
-        (["--databases", "1"], 7, "does not have the database in its URL"),
+        (["--databases", "1"], 7, "does not have the database that its URL specifies"),
     ],
     ids=["replica", "cluster", "database of a cluster", "sentinel", "scripts renamed", "database"],
 )

@@ -86,7 +86,7 @@ def test_an_attempt_that_hung_sends_nothing_after_its_successor_began() -> None:
             first.kill()
             first.wait()
         assert first.returncode == 3
-        assert "partition 0, attempt 0: the upload stopped: another attempt at this part of the job has begun" in said
+        assert "partition 0, attempt 0: the upload stopped: another attempt at this part of the job has started" in said
         assert len(emulator.requests()) == len(records)
         assert len(emulator.members()) == ROWS
 
@@ -106,7 +106,7 @@ def test_a_write_that_hung_sends_nothing_after_the_next_write_of_its_job_began()
         finally:
             first.kill()
             first.wait()
-        assert "another run of the job has begun" in said
+        assert "another run of the job has started" in said
         assert emulator.members() == set()
 
 

@@ -188,7 +188,7 @@ def test_what_is_not_configured_is_said_with_the_partition(emulator: Service, mo
 
 def test_a_folder_that_cannot_be_made_is_said(emulator: Service, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BulkError, match=r"the folder .* cannot be made"):
+    with pytest.raises(BulkError, match=r"the folder .* cannot be created"):
         write_partition(
             aimed(emulator, rejects=str(tmp_path / "file" / "x")), Attempt(0, 0, 1), iter([people("a@b.co")])
         )

@@ -183,7 +183,7 @@ async def test_a_file_name_that_no_file_can_have_is_refused_by_the_name_of_the_o
         audience, products = client.ads.account("1").custom_audience("2"), client.catalog("3").products
         jobs: dict[str, Any] = {"digests": products.upsert, "snapshot": audience.sync}
         job = jobs.get(option, audience.upload)
-        with pytest.raises(InvalidInput, match=f"^{option} must be a path: not empty, without NUL"):
+        with pytest.raises(InvalidInput, match=f"^{option} must be a path that is not empty and contains neither NUL"):
             await job([], **options)
         for call in (audience.upload, audience.lint, products.upsert):
             with pytest.raises(InvalidInput):

@@ -25,7 +25,7 @@ ROWS: Final[Mapping[str, str]] = {
     "sockets": "sockets among them",
     "tasks": "tasks",
     "threads": "threads",
-    "objects": "objects that the garbage collector watches",
+    "objects": "objects that the garbage collector tracks",
     "file_bytes": "journals, snapshot, digests, inbox, tokens, MB",
     "emulator_bytes": "memory of the emulator, MB",
 }
@@ -66,17 +66,17 @@ def _introduction(outcome: Outcome) -> str:
     requests = sum(each["accepted"] + each["refused"] + each["unanswered"] for each in ledger.values())
     renewed = ledger["POST /2/oauth2/token"]["accepted"]
     text = f"""
-        For {minutes:.0f} minutes one client did everything at once, in a process of its
-        own, while the emulator played {sum(outcome.faults.values()):,} faults of {len(outcome.faults)} kinds: {jobs:,} jobs
-        with {done["rows"]:,} rows and products, of which {cancelled:,} were cancelled in the middle and continued;
-        {done["posts read"]:,} posts of walks that were left and continued; three streams, which were connected
-        {done["connections of streams"]:,} times; a webhook receiver with an inbox, which handled
-        {done["events handled"]:,} events; single calls, posts and rules. These were {requests:,} requests. Tokens of a user
-        lasted 20 s and were renewed {renewed:,} times, and the app's was invalidated
-        {outcome.events["app-only tokens invalidated"]:,} times. Audiences and catalogs were compared with what they should
-        hold after every job. Nothing was lost: each post and event arrived once, or in a gap that the stream told of, and
-        each was handled once by the receiver, which took no forged one. When the client was closed, it left no task, no
-        thread and no descriptor."""
+        For {minutes:.0f} minutes, one client ran every kind of work concurrently, in a separate process. Meanwhile,
+        the emulator injected {sum(outcome.faults.values()):,} faults of {len(outcome.faults)} kinds. The client ran
+        {jobs:,} jobs with {done["rows"]:,} rows and products; {cancelled:,} of the jobs were cancelled midway and
+        resumed. It read {done["posts read"]:,} posts by pagination that was interrupted and resumed. Its three
+        streams connected {done["connections of streams"]:,} times in total, and a webhook receiver with an inbox
+        handled {done["events handled"]:,} events. Including single calls, posts and rules, the emulator received
+        {requests:,} requests. User tokens lasted 20 s and were renewed {renewed:,} times, and the app's token was
+        invalidated {outcome.events["app-only tokens invalidated"]:,} times. After every job, the audiences and
+        catalogs were compared with their expected content. Nothing was lost: each post and event arrived once, or
+        fell into a gap that the stream reported. The receiver handled each event once and accepted no forged event.
+        When the client was closed, it left no task, thread or descriptor behind."""
     return textwrap.fill(" ".join(text.split()), 100, break_on_hyphens=False, break_long_words=False)
 
 

@@ -190,7 +190,7 @@ async def test_what_ends_the_handling_ends_the_server_and_the_inbox_keeps_its_ev
         async with asyncio.timeout(60):
             await server.process.wait()
     assert server.process.returncode == -signal.SIGTERM
-    assert "the handler of events has ended, so this process is shut down" in "\n".join(server.lines)
+    assert "the event handler has ended, so this process is shutting down" in "\n".join(server.lines)
     assert said is None or said in server.lines
     async with Receiver(SECRET, inbox=tmp_path / "events.sqlite") as again:
         assert numbers(await take(again, 1)) == ["1"]
@@ -208,7 +208,7 @@ async def test_an_application_registers_itself_once_it_serves(
     receiver: Receiver = page["receiver"]
     refused = (
         "POST /2/webhooks: 400: CrcValidationFailed: the address cannot be reached: no local target is mapped to it"
-        " (POST /_emulator/webhook-targets) (request …); is the receiver being served at this address yet, with this app's API key"
+        " (POST /_emulator/webhook-targets) (request …); is the receiver already running at this address, with this app's API key"
         " secret?"
     )
     async with serving_asgi(page["app"]) as sender:

@@ -396,7 +396,7 @@ def test_one_event_can_be_read_without_a_receiver() -> None:
 # Event loops -------------------------------------------------------------------------------------------------------
 
 
-ONE_LOOP = r"in one only: .*; from other threads call asyncio\.run_coroutine_threadsafe\("
+ONE_LOOP = r"in only one: .*; from other threads, call asyncio\.run_coroutine_threadsafe\("
 
 
 @given(st.binary() | st.text(st.characters(codec=None)) | st.none() | st.integers() | st.binary().map(bytearray))

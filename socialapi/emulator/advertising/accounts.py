@@ -22,7 +22,7 @@ SANDBOX_BUSINESS: Final = ("4503999", "Sandbox")
 
 @serves(routes.ACCOUNTS)
 async def list_accounts(call: Call) -> Answer:
-    """Returns the accounts associated with the user, limited to the given ids if there are any."""
+    """Returns the user's ad accounts, or only those with the given ids."""
     own, wanted = call.user.account_ids, call.query.get("account_ids")
     prefix = call.query.get("q", "").casefold()
 
@@ -38,7 +38,7 @@ async def list_accounts(call: Call) -> Answer:
 
 @serves(routes.ACCOUNT, caller=functools.partial(account_user, with_deleted=True))
 async def get_account(call: Call) -> Answer:
-    """Returns the account; a deleted one only on request."""
+    """Returns the account. A deleted account is returned only on request."""
     accounts = call.state.advertising.accounts
     account = accounts.get(call.account_id, with_deleted=call.query.get("with_deleted", False))
     if account is None:
@@ -57,7 +57,7 @@ async def update_account(call: Call) -> Answer:
 
 @serves(routes.SANDBOX_ACCOUNT_CREATE)
 async def create_account(call: Call) -> Answer:
-    """Creates a test account that is associated with the user. It is found like any other."""
+    """Creates a test account that is associated with the user. Other calls find it like any account."""
     accounts = call.state.advertising.accounts
     business_id, business_name = SANDBOX_BUSINESS
     account = new_record(
@@ -81,7 +81,7 @@ async def create_account(call: Call) -> Answer:
 
 @serves(routes.SANDBOX_ACCOUNT_DELETE)
 async def delete_account(call: Call) -> Answer:
-    """Deletes the test account, and returns it. What belongs to it is no longer found."""
+    """Deletes the test account, and returns it. Its resources can no longer be found."""
     account = _test_account(call)
     call.state.advertising.accounts.change(account, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, account)
@@ -95,7 +95,7 @@ async def list_apps(call: Call) -> Answer:
 
 @serves(routes.FEATURES)
 async def list_features(call: Call) -> Answer:
-    """Returns the features of the account, limited to the given keys if there are any."""
+    """Returns the features of the account, or only those with the given keys."""
     wanted = call.query.get("feature_keys")
     granted = [key for key in _account(call)["features"] if not wanted or key in wanted]
     return ads_data(granted, call.echo)
@@ -104,12 +104,12 @@ async def list_features(call: Call) -> Answer:
 def _check_keys(call: Call) -> Iterable[BrokenRule]:
     keys: tuple[str, ...] = call.query["feature_keys"]
     if broken_rules(tuple[AnyFeatureKey, ...], keys, now=call.state.clock.datetime()):
-        yield BrokenRule(path="feature_keys", reason="must be keys of features, as REACH_FREQUENCY_CAP")
+        yield BrokenRule(path="feature_keys", reason="must be feature keys such as REACH_FREQUENCY_CAP")
 
 
 @serves(routes.SANDBOX_FEATURES_ADD, rules=_check_keys)
 async def add_features(call: Call) -> Answer:
-    """Adds features to the test account, and returns all that it has."""
+    """Adds features to the test account, and returns all of its features."""
     account = _test_account(call)
     features = list(dict.fromkeys([*account["features"], *call.query["feature_keys"]]))
     call.state.advertising.accounts.change(account, features=features, updated_at=timestamp(call.now))
@@ -118,12 +118,12 @@ async def add_features(call: Call) -> Answer:
 
 def _account(call: Call) -> Record:
     account = call.state.advertising.accounts.get(call.account_id)
-    assert account is not None, "who calls was found by it"
+    assert account is not None, "the caller was found by this account"
     return account
 
 
 def _test_account(call: Call) -> Record:
-    """Returns the account, which must have been created in the sandbox: the others do not exist there."""
+    """Returns the account, which must have been created in the sandbox. Other accounts do not exist there."""
     account = _account(call)
     if not account["is_sandbox"]:
         raise ads_not_found("account_id")
@@ -135,18 +135,18 @@ _SNAPSHOTS: Final[dict[str, Any]] = {"CAMPAIGN": CampaignSnapshot, "LINE_ITEM": 
 
 @serves(routes.ACCOUNT_HISTORY)
 async def list_history(call: Call) -> Answer:
-    """Returns the changes of an entity from the start until before the end, the oldest first."""
+    """Returns the changes of an entity from the start time until just before the end time, oldest first."""
     account_id, query = call.account_id, call.query
     account = call.state.advertising.accounts.get(account_id)
     if account is None or not account["keeps_history"]:
-        raise forbidden("the account is not on the list of those that have account_history")
+        raise forbidden("account_history is not enabled for this account")
     table = call.state.advertising.table(account_id, kind_of(query["entity_type"]))
     entity = table.get(query["entity_id"], with_deleted=True)
     if entity is None:
         raise ads_not_found("entity_id")
-    # In the service's format, in which times compare like strings.
+    # In the service's format, times can be compared as strings.
     start, end = (timestamp(epoch_of(query[name])) for name in ("start_time", "end_time"))
-    # The id may begin with zeros.
+    # The id may have leading zeros.
     user_id = str(int(query["user_id"])) if "user_id" in query else None
 
     def is_asked_for(entry: Record) -> bool:

@@ -8,26 +8,28 @@ from typing import Final
 Period = tuple[float, float]
 """When a membership takes effect and when it expires, in epoch seconds."""
 Times = tuple[float, ...]
-"""Consecutive periods, as their starts and ends in ascending order. Most identifiers have one."""
+"""Consecutive periods, as their starts and ends in ascending order. Most identifiers have one period."""
 Users = Iterable[Mapping[str, Iterable[str]]]
 
 SLICE: Final = 5_000
-"""The number of identifiers that are looked at before others are served: a few milliseconds of work."""
+"""The number of identifiers to process before other requests are served: a few milliseconds of work."""
 
 
 class Members:
-    """A set of (kind, value) identifiers, each with the times when it is a member.
+    """A set of (kind, value) identifiers, each with its periods of membership.
 
-    Every operation decides about its identifiers from the time when it takes effect, until a later
-    operation decides otherwise. Millions of identifiers fit into memory, because each is one
-    dictionary entry: the members of an operation share its times.
+    An operation determines the membership of its identifiers from its effective time on, until a later operation
+    changes it. Millions of identifiers fit into memory, because each is one dictionary entry: all members added by an
+    operation share the same times.
     """
 
     def __init__(self) -> None:
         self._by_kind: dict[str, dict[str, Times]] = {}
 
     def update(self, users: Users, times: Period, now: float) -> None:
-        """Makes each identifier of the users a member for a period, which replaces its periods from that start on."""
+        """Makes each identifier of the users a member for a period. This replaces its existing periods from the new
+        start on.
+        """
         by_kind = self._by_kind
         is_later = times[0] > now
         for user in users:
@@ -39,7 +41,7 @@ class Members:
                     held[value] = (*_before(held.get(value, ()), times[0], now), *times) if is_later else times
 
     def delete(self, users: Users, effective_at: float, now: float) -> None:
-        """Removes each identifier of the users. Removing an unknown one is no error."""
+        """Removes each identifier of the users. Removing an unknown identifier is not an error."""
         for user in users:
             for kind, values in user.items():
                 held = self._by_kind.get(kind, {})
@@ -50,12 +52,11 @@ class Members:
 
     @property
     def held(self) -> int:
-        """The number of identifiers that are kept, including those that are not in force yet or any more."""
+        """The number of stored identifiers, including past and future members."""
         return sum(map(len, self._by_kind.values()))
 
     def slices(self, now: float) -> Iterator[list[tuple[str, str]]]:
-        """Yields the identifiers in force, in lists of at most `SLICE`. Those added after the start
-        are not included.
+        """Yields the current members in lists of at most `SLICE`. Identifiers added after the start are not included.
         """
         snapshot = [(kind, list(held.items())) for kind, held in self._by_kind.items()]
         for kind, items in snapshot:
@@ -63,21 +64,21 @@ class Members:
                 yield [(kind, value) for value, times in items[start : start + SLICE] if is_member(times, now)]
 
     def count(self, now: float) -> int:
-        """Returns the number of identifiers in force."""
+        """Returns the number of current members."""
         return sum(len(pairs) for pairs in self.slices(now))
 
     def in_force(self, now: float) -> set[tuple[str, str]]:
-        """Returns all identifiers in force."""
+        """Returns all current members."""
         return {pair for each in self.slices(now) for pair in each}
 
 
 def is_member(times: Times, now: float) -> bool:
-    """Returns whether one of the periods has begun and not ended."""
+    """Returns whether one of the periods has started and not ended yet."""
     return bisect_right(times, now) % 2 == 1
 
 
 def _before(times: Times, moment: float, now: float) -> Times:
-    """Returns the parts of the periods before a moment, without periods that are over."""
+    """Returns the parts of the periods that are before a moment, or an empty tuple if all of them are over."""
     if moment <= now:
         return ()
     left = times[: bisect_left(times, moment)]
@@ -87,11 +88,11 @@ def _before(times: Times, moment: float, now: float) -> Times:
 
 
 class Checksum:
-    """The number of things and an order-independent checksum, to compare sets without listing them.
+    """The number of items in a set and an order-independent checksum, to compare sets without listing them.
 
-    The checksum is the XOR, over all things, of the first 8 bytes of SHA-256 of each, written as 16
-    hexadecimal digits. That of the empty set is all zeros. A member of an audience is `kind:value`
-    in UTF-8, and a product what `content_of` makes of it.
+    The checksum is the XOR of the first 8 bytes of each item's SHA-256, written as 16 hexadecimal digits. For an empty
+    set it is all zeros. A member of an audience is hashed as `kind:value` in UTF-8, and a product as the output of
+    `content_of`.
     """
 
     def __init__(self) -> None:
@@ -99,7 +100,7 @@ class Checksum:
         self._sum = 0
 
     def add(self, contents: Iterable[bytes]) -> None:
-        """Adds ids, none of which may have been added before."""
+        """Adds ids. None of them may have been added before."""
         for content in contents:
             self.count += 1
             self._sum ^= int.from_bytes(hashlib.sha256(content).digest()[:8])

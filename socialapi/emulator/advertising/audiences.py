@@ -20,16 +20,16 @@ from socialapi.problems import BrokenRule
 from socialapi.routes import audiences as routes
 
 ERRORS_PER_OPERATION: Final = 10
-"""The number of broken rules that are listed for an operation, which may hold tens of thousands of users."""
+"""The maximum number of broken rules listed for one operation, which may contain tens of thousands of users."""
 
 SMALLEST_TARGETABLE_LIST: Final = 100
-"""A do-not-reach list with fewer members is TOO_SMALL; the documentation gives no number."""
+"""A do-not-reach list with fewer members is TOO_SMALL. The documentation does not specify the number."""
 
 Counts = dict[str, int]
 
 
 def count_operations(received: Received) -> tuple[int | None, int | None]:
-    """Returns how many operations and users a body has, or None if it cannot be read."""
+    """Returns the numbers of operations and users in a body, or None if the body cannot be read."""
     try:
         operations = received.json()
         return len(operations), sum(len(operation["params"]["users"]) for operation in operations)
@@ -39,7 +39,7 @@ def count_operations(received: Received) -> tuple[int | None, int | None]:
 
 @serves(routes.CUSTOM_AUDIENCE_USERS, checks_body=False, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_audience(call: Call) -> Answer:
-    """Adds and removes identifiers. The counts are the user objects of the complete batch."""
+    """Adds and removes identifiers. The counts are of user objects in the complete batch."""
     audience = call.state.audiences.get((call.account_id, call.path["custom_audience_id"]))
     if audience is None:
         raise ads_not_found("custom_audience_id")
@@ -50,7 +50,7 @@ async def upload_to_audience(call: Call) -> Answer:
 
 @serves(routes.DO_NOT_REACH_USERS, checks_body=False, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_do_not_reach_list(call: Call) -> Answer:
-    """Adds and removes identifiers; the counts are of user objects, one pair for each operation."""
+    """Adds and removes identifiers. The response has one pair of user counts for each operation."""
     found = _list(call)
     counts = [_counts(count) for count in _upload(call, found.members)]
     return ads_data(_short_by_one(counts) if call.fault else counts, call.path)
@@ -58,7 +58,7 @@ async def upload_to_do_not_reach_list(call: Call) -> Answer:
 
 @serves(routes.DO_NOT_REACH_LIST_DELETE)
 async def delete_do_not_reach_list(call: Call) -> Answer:
-    """Deletes the list, and returns it. Further deletions and uploads do not find it."""
+    """Deletes the list, and returns it. Later deletions and uploads no longer find it."""
     found = _list(call)
     found.deleted = True
     found.updated_at = call.state.clock.now()
@@ -88,13 +88,13 @@ def _list(call: Call) -> DoNotReach:
 def _upload(call: Call, members: Members) -> list[int]:
     """Checks the complete batch, then applies it. Returns the number of users of each operation."""
     operations = call.body
-    # The number is checked first, so that the operations of an oversized batch are not looked at.
+    # The number is checked first, so that an oversized batch is refused without validating its operations.
     if isinstance(operations, list) and len(operations) > MAX_OPERATIONS:
         raise Refusal(400, "INVALID_PARAMETER", f"a batch has at most {MAX_OPERATIONS:,} operations")
     if broken := broken_rules(call.route.body, operations, now=call.state.clock.datetime()):
         errors = list(_operation_errors(broken))
         raise Refusal(400, "INVALID_PARAMETER", f"the body {broken[0].reason}", operation_errors=errors)
-    # A scripted count mismatch accepts the batch and loses it.
+    # The fault `count_mismatch` accepts the batch but does not apply it.
     if call.fault is None:
         _apply(call, operations, members)
     return [len(operation["params"]["users"]) for operation in operations]
@@ -104,7 +104,7 @@ _IN_OPERATION: Final = re.compile(r"\[(\d+)\]\.?(.*)", re.DOTALL)
 
 
 def _operation_errors(broken: Iterable[BrokenRule]) -> Iterable[dict[str, Any]]:
-    """Yields the broken rules with their operations; a rule about the complete body has no operation."""
+    """Yields the broken rules with their operations; a rule about the complete body has none."""
     listed: dict[int, int] = {}
     for rule in broken:
         if (found := _IN_OPERATION.fullmatch(rule.path)) is None:
@@ -135,7 +135,7 @@ def _apply(call: Call, operations: list[Mapping[str, Any]], members: Members) ->
 
 
 def _seconds(text: str | None, default: float) -> float:
-    """Returns a time that the rules have checked in epoch seconds, or the default."""
+    """Returns an already validated time in epoch seconds, or the default."""
     return default if text is None else epoch_of(text)
 
 
@@ -144,8 +144,8 @@ def _counts(users: int) -> Counts:
 
 
 def _short_by_one(counts: list[Counts]) -> list[Counts]:
-    """Returns the counts with one success missing. For a batch without users, it counts a record
-    that was never sent.
+    """Returns the counts with one success missing. For a batch without users, the counts include a user that was never
+    sent.
     """
     for each in counts:
         if each["success_count"]:
@@ -155,7 +155,7 @@ def _short_by_one(counts: list[Counts]) -> list[Counts]:
 
 
 SHARING: Final = "SHARE_AUDIENCE_OUTSIDE_BUSINESS"
-"""The feature of accounts that may share audiences with accounts of other businesses."""
+"""The feature that lets an account share audiences with accounts of other businesses."""
 
 _KIND: Final = "audience_permissions"
 _ID: Final = "tailored_audience_permission_id"
@@ -168,7 +168,7 @@ _FILTERS: Final = (
 
 @serves(routes.AUDIENCE_PERMISSIONS)
 async def list_permissions(call: Call) -> Answer:
-    """Returns the permissions of an audience: all of them to the account that owns it, and to others their own."""
+    """Returns the permissions of an audience. The owner sees all of them, and other accounts only their own."""
     account_id, audience_id = call.account_id, call.path["tailored_audience_id"]
     owner = owner_of(call.state, audience_id)
     if owner is None or not may_target(call.state, account_id, audience_id):
@@ -185,7 +185,7 @@ async def list_permissions(call: Call) -> Answer:
 
 @serves(routes.AUDIENCE_PERMISSION_CREATE)
 async def grant(call: Call) -> Answer:
-    """Permits another account to use the audience, and returns the permission."""
+    """Grants another account permission to use the audience, and returns the permission."""
     _check_owner(call)
     audience_id, granted_id = call.path["tailored_audience_id"], call.query["granted_account_id"]
     granted = call.state.advertising.accounts.get(granted_id)
@@ -194,12 +194,12 @@ async def grant(call: Call) -> Answer:
     if granted_id == call.account_id:
         raise invalid("granted_account_id", "owns the audience")
     owner = call.state.advertising.accounts.get(call.account_id)
-    assert owner is not None, "who calls was found by it"
+    assert owner is not None, "the caller was found by this account"
     if granted["business_id"] != owner["business_id"] and SHARING not in owner["features"]:
-        message = f"the accounts are not under one business, and the owner has no feature {SHARING}"
+        message = f"the accounts belong to different businesses, and the owner does not have the feature {SHARING}"
         raise forbidden(message, "granted_account_id")
     if any(each["granted_account_id"] == granted_id for each in permissions(call.state, audience_id)):
-        raise invalid("granted_account_id", "has been granted the audience already")
+        raise invalid("granted_account_id", "already has access to the audience")
     permission = new_record(call, tailored_audience_id=audience_id, **call.query)
     call.table(_KIND).add(permission)
     return answer_record(call, permission)
@@ -207,7 +207,7 @@ async def grant(call: Call) -> Answer:
 
 @serves(routes.AUDIENCE_PERMISSION_DELETE)
 async def revoke(call: Call) -> Answer:
-    """Ends the account's permission to target the audience in new campaigns; running ones continue."""
+    """Ends the account's permission to target the audience in new campaigns. Running campaigns continue."""
     _check_owner(call)
     permission = require_record(call, _KIND, _ID)
     if permission["tailored_audience_id"] != call.path["tailored_audience_id"]:
@@ -217,7 +217,7 @@ async def revoke(call: Call) -> Answer:
 
 
 def _check_owner(call: Call) -> None:
-    """Refuses the call unless the account owns the audience, because only the owner may change who uses it."""
+    """Refuses the call unless the account owns the audience, because only the owner may change who can use it."""
     owner = owner_of(call.state, call.path["tailored_audience_id"])
     if owner is None:
         raise ads_not_found("tailored_audience_id")

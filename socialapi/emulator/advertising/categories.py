@@ -25,13 +25,14 @@ _ID: Final = "line_item_curated_category_id"
 
 @serves(routes.BUSINESS_CATEGORIES)
 async def list_business_categories(call: Call) -> Answer:
-    """Returns all business categories: there are fewer than fit on a page."""
+    """Returns all business categories, which fit on one page."""
     return collection(call, call.state.advertising.business_categories)
 
 
 @serves(routes.CURATED_CATEGORIES)
 async def list_curated_categories(call: Call) -> Answer:
-    """Returns the curated categories that are available in at least one of the countries, always with their total."""
+    """Returns the curated categories that are available in at least one of the countries, always with the total count.
+    """
     countries = frozenset(call.query.get("country_codes", ()))
 
     def is_available(category: Record) -> bool:
@@ -55,7 +56,7 @@ async def list_line_item_curated_categories(call: Call) -> Answer:
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY)
 async def get_line_item_curated_category(call: Call) -> Answer:
-    """Returns a curated category of a line item; a deleted one only on request."""
+    """Returns a curated category of a line item; a deleted record only on request."""
     return answer_record(call, read_record(call, _KIND, _ID))
 
 
@@ -63,7 +64,7 @@ async def get_line_item_curated_category(call: Call) -> Answer:
     routes.LINE_ITEM_CURATED_CATEGORY_CREATE, rules=lambda call: _pair_rules(call, call.query, call.query, changed=None)
 )
 async def create_line_item_curated_category(call: Call) -> Answer:
-    """Creates a pair of a line item and a curated category, and returns it."""
+    """Assigns a curated category to a line item, and returns the new record."""
     return answer_record(call, call.table(_KIND).add(new_record(call, **call.query)))
 
 
@@ -93,7 +94,9 @@ async def delete_line_item_curated_category(call: Call) -> Answer:
 def _pair_rules(
     call: Call, given: Mapping[str, Any], pair: Mapping[str, Any], *, changed: Record | None
 ) -> Iterable[BrokenRule]:
-    """Yields a broken rule if the resulting pair is not new. Raises Refusal if a given record does not exist."""
+    """Yields a broken rule if the resulting pair already exists. Raises Refusal if the line item or the category does
+    not exist.
+    """
     advertising = call.state.advertising
     places = {
         "line_item_id": advertising.table(call.account_id, "line_items"),
@@ -105,5 +108,5 @@ def _pair_rules(
     for record in call.table(_KIND).live():
         if record["line_item_id"] == line_item_id and record["curated_category_id"] == category_id:
             if record is not changed:
-                yield BrokenRule(path="curated_category_id", reason="goes with this line item already")
+                yield BrokenRule(path="curated_category_id", reason="is already assigned to this line item")
             return

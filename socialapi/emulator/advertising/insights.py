@@ -23,10 +23,10 @@ COUNTRIES: Final[Mapping[str, str]] = {
     "1b107df3ccc0aaa1": "BR",
     "3f14ce28dc7c4566": "AU",
 }
-"""Countries by their known targeting values; any other code of two capital letters is accepted as well."""
+"""Countries by their known targeting values. Any other code of two capital letters is accepted as well."""
 
 WORLD: Final = "US"
-"""The country of requests that name none: results are of a single one."""
+"""The country of requests without a location, because results cover a single country."""
 
 RELATED: Final = 30
 
@@ -46,12 +46,12 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     yield from range_until_now(call.query, call.state.clock.datetime())
     location = call.query.get("location")
     if location is not None and location not in COUNTRIES and not re.fullmatch("[A-Z]{2}", location):
-        yield BrokenRule(path="location", reason="must be the targeting value of a country")
+        yield BrokenRule(path="location", reason="must be a country's targeting value")
 
 
 @serves(routes.KEYWORD_INSIGHTS, rules=_rules)
 async def search_keywords(call: Call) -> Answer:
-    """Returns related keywords, and one number for each unit of the range, even for a partial unit."""
+    """Returns related keywords, and one post count for each unit of the time range, including a partial last unit."""
     query = call.query
     location = query.get("location", WORLD)
     country = COUNTRIES.get(location, location)
@@ -69,7 +69,7 @@ async def search_keywords(call: Call) -> Answer:
 
 
 def _folded(keywords: Iterable[str]) -> list[str]:
-    """Returns the keywords in one order and case, because neither matters."""
+    """Returns the keywords case-folded and sorted, because neither case nor order matters."""
     return sorted({keyword.strip().casefold() for keyword in keywords})
 
 
@@ -78,7 +78,7 @@ def _number(*about: object) -> int:
 
 
 def _volume(keywords: list[str], negative: list[str], country: str, begins: float, unit: int) -> int:
-    """Returns the number of posts. Those with any keyword add up, and each negative keyword takes a tenth away."""
+    """Returns a number of posts: the sum over all keywords, reduced by a tenth for each negative keyword."""
     most = _MAX_A_DAY * unit // _SECONDS["DAY"]
     counted = [keyword for keyword in keywords if keyword not in negative]
     found = sum(_number(keyword, country, int(begins)) % most for keyword in counted)

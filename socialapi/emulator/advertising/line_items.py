@@ -19,8 +19,8 @@ _MAX_BUSINESS_CATEGORIES: Final = 2
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """Yields the rules that a change breaks together with what is stored. Raises Refusal for a user
-    that does not exist, and if the app may not name an advertiser.
+    """Yields the rules that a change would break in combination with the stored line item. Raises Refusal if the user
+    does not exist, or if the app may not set an advertiser.
     """
     stored = require_record(call, "line_items", "line_item_id")
     campaign = call.table("campaigns").get(stored["campaign_id"], with_deleted=True)
@@ -28,12 +28,12 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     yield from rules_with_stored(call.query, stored, optimization)
     if (user_id := call.query.get("advertiser_user_id")) is not None:
         if not call.caller.app.names_advertisers:
-            reason = "advertiser_user_id is restricted to certain apps, of which this is none"
+            reason = "advertiser_user_id is restricted to certain apps, and this app is not one of them"
             raise forbidden(reason, "advertiser_user_id")
         if user_id not in call.state.users:
             raise ads_not_found("advertiser_user_id")
     if stored["objective"] == "PREROLL_VIEWS" and "categories" in call.query:
-        # They must belong to one or two business categories. Each belongs to one only.
+        # The categories must belong to one or two business categories. Each belongs to exactly one.
         categories = call.query["categories"] or ()
         business_of = {
             iab: business["id"]
@@ -41,14 +41,15 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
             for iab in business["iab_categories"]
         }
         if not all(iab in business_of for iab in categories):
-            yield BrokenRule(path="categories", reason="must be iab_categories of advertiser business categories")
+            reason = "must be values that advertiser_business_categories lists in iab_categories"
+            yield BrokenRule(path="categories", reason=reason)
         elif not 1 <= len({business_of[iab] for iab in categories}) <= _MAX_BUSINESS_CATEGORIES:
-            yield BrokenRule(path="categories", reason="must be of one or two advertiser business categories")
+            yield BrokenRule(path="categories", reason="must belong to one or two advertiser business categories")
 
 
 @serves(routes.LINE_ITEM_UPDATE, rules=_rules)
 async def update_line_item(call: Call) -> Answer:
-    """Changes the line item, and returns it. A bid is ignored while the service sets bids automatically."""
+    """Changes the line item, and returns it. Bids are ignored while the service sets them automatically."""
     line_item = require_record(call, "line_items", "line_item_id")
     changes = {name: _stored(name, value) for name, value in call.query.items()}
     if changes.get("bid_strategy", line_item["bid_strategy"]) == "AUTO":
@@ -60,8 +61,8 @@ async def update_line_item(call: Call) -> Answer:
 
 @serves(routes.LINE_ITEM_DELETE)
 async def delete_line_item(call: Call) -> Answer:
-    """Deletes the line item for good, and returns it. Its promoted posts are not deleted, but are
-    only shown on request.
+    """Permanently deletes the line item, and returns it. Its promoted posts are not deleted, but are shown only on
+    request.
     """
     line_item = require_record(call, "line_items", "line_item_id")
     _change(call, line_item, {"deleted": True})
@@ -76,7 +77,7 @@ def _change(call: Call, line_item: Record, changes: dict[str, Any]) -> None:
 
 
 def _stored(name: str, value: Any) -> Any:
-    """Returns a value in its stored form: times in the format of the service, and a cleared list as an empty one."""
+    """Returns a value in its stored form: times in the service's format, and a cleared list as an empty list."""
     if name in _TIMES and value is not None:
         return timestamp(epoch_of(value))
     return list(value or ()) if name == "categories" else value
@@ -115,7 +116,9 @@ async def list_targeting_campaigns(call: Call) -> Answer:
 
 
 def is_servable(line_item: Record, campaign: Record) -> bool:
-    """Returns whether posts of the line item can be served: neither it nor its campaign is paused or deleted."""
+    """Returns whether posts of the line item can be served, that is, neither the line item nor its campaign is paused
+    or deleted.
+    """
     return all(each["entity_status"] == "ACTIVE" and not each["deleted"] for each in (line_item, campaign))
 
 
@@ -125,7 +128,7 @@ def owner_of(state: State, audience_id: str) -> str | None:
 
 
 def permissions(state: State, audience_id: str) -> list[Record]:
-    """Returns the permissions to use an audience that are in force."""
+    """Returns the current permissions to use an audience."""
     owner = owner_of(state, audience_id)
     if owner is None:
         return []
@@ -134,15 +137,17 @@ def permissions(state: State, audience_id: str) -> list[Record]:
 
 
 def may_target(state: State, account_id: str, audience_id: str) -> bool:
-    """Returns whether an account may target an audience in new campaigns: it must own it, or have been granted it."""
+    """Returns whether an account may target an audience in new campaigns, because it owns the audience or has
+    permission to use it.
+    """
     granted = {each["granted_account_id"] for each in permissions(state, audience_id)}
     return account_id in granted or owner_of(state, audience_id) == account_id
 
 
 def target(state: State, account_id: str, line_item_id: str, audience_id: str) -> None:
-    """Has a line item target an audience. It is for tests, because the endpoint for this is not documented.
+    """Makes a line item target an audience. This is for tests, because the endpoint for it is not documented.
 
-    Raises Refusal if the account may not target it.
+    Raises Refusal if the account may not target the audience.
     """
     if not may_target(state, account_id, audience_id):
         raise forbidden("the account may not target this audience", "custom_audience_id")

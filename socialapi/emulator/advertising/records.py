@@ -1,4 +1,4 @@
-"""Finds, shows, lists and creates the records of advertising calls."""
+"""Finds, formats, lists and creates the records of advertising calls."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -14,12 +14,12 @@ from socialapi.emulator.responses import Answer, ads_data, ads_not_found
 
 
 def to_wire(record: Record, model: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
-    """Returns the documented fields that the record has."""
+    """Returns the record's documented fields."""
     return {name: record[name] for name in wire_fields(model) if name in record and name not in without}
 
 
 def answer_record(call: Call, record: Record) -> Answer:
-    """Returns the response of an endpoint about one record."""
+    """Returns the response for a single record."""
     return ads_data(to_wire(record, call.route.result), call.echo)
 
 
@@ -37,12 +37,12 @@ def named(call: Call, table: Table, parameter: str, *, with_deleted: bool = Fals
 
 
 def read_record(call: Call, kind: str, parameter: str) -> Record:
-    """Returns the account's record that a path parameter names; a deleted one only on request."""
+    """Returns the account's record with the id in a path parameter. A deleted record is returned only on request."""
     return require_record(call, kind, parameter, with_deleted=call.query.get("with_deleted", False))
 
 
 def delete_record(call: Call, kind: str, parameter: str) -> Answer:
-    """Marks the account's record that a path parameter names as deleted, and returns it."""
+    """Marks the account's record with the id in a path parameter as deleted, and returns it."""
     record = require_record(call, kind, parameter)
     call.table(kind).change(record, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, record)
@@ -57,7 +57,7 @@ def new_record(call: Call, **fields: Any) -> Record:
 
 @attrs.frozen
 class TableRows(ForwardRows):
-    """The records of a table in the order that is asked for."""
+    """The records of a table in the requested order."""
 
     table: Table
     order: Order | None
@@ -67,7 +67,7 @@ class TableRows(ForwardRows):
         return self.table.after(self.order, None if cursor is None else Cursor(*cursor))
 
     def cursor_of(self, position: int) -> Any:
-        """Returns the value that the record is sorted by now, and its position."""
+        """Returns the record's current sort value, and its position."""
         return list(attrs.astuple(self.table.cursor_of(self.order, position)))
 
 
@@ -80,8 +80,8 @@ def collection(
     default_count: int | None = None,
     always_total: bool = False,
 ) -> Answer:
-    """Returns the requested page of the records that `where` accepts, each shown by `show` or with
-    its documented fields.
+    """Returns the requested page of the records that `where` accepts, each rendered by `show` or as its documented
+    fields.
     """
     with_deleted, rows = call.query.get("with_deleted", False), table.rows
 

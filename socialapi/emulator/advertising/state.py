@@ -7,17 +7,17 @@ from typing import Any, Final
 import attrs
 
 Record = dict[str, Any]
-"""The stored fields of something. There may be more of them than are shown."""
+"""The stored fields of a record. Responses may omit some of them."""
 
 Key = tuple[Any, ...]
 
 _COMPARED: Final = 200
-"""The number of compared characters of a string; a cursor contains the compared value."""
+"""The number of characters by which strings are compared. Cursors contain the compared value."""
 
 
 @attrs.frozen
 class Order:
-    """An order by the values of a scalar field. Records with equal values are in order of creation."""
+    """A sort order by a scalar field. Records with equal values are in order of creation."""
 
     field: str
     descending: bool = False
@@ -25,17 +25,19 @@ class Order:
 
 @attrs.frozen
 class Cursor:
-    """The position after a record in an order: its value at that time, and its position among all records."""
+    """The position after a record in a sort order: the record's sort value at that time, and its position among all
+    records.
+    """
 
     value: Any
     position: int
 
 
 class Table:
-    """The records of one kind, of one account or all. Deleted records are kept and marked as deleted.
+    """The records of one kind, for one account or for all accounts. Deleted records are kept and marked as deleted.
 
-    `load` creates those of the seed data when the table is first read. Change fields only with
-    `change`, because sort orders are kept up to date rather than sorted again.
+    `load` creates the seed records when the table is first read. Change fields only with `change`, which keeps the sort
+    orders up to date.
     """
 
     def __init__(self, load: Callable[[], Iterable[Record]] = tuple) -> None:
@@ -46,7 +48,7 @@ class Table:
 
     @property
     def rows(self) -> Sequence[Record]:
-        """All records, deleted ones among them, in the order in which they were made."""
+        """All records, including deleted ones, in order of creation."""
         if self._load is not None:
             load, self._load = self._load, None
             self._rows = list(load())
@@ -58,7 +60,7 @@ class Table:
         return (record for record in self.rows if not record.get("deleted"))
 
     def get(self, record_id: str, *, with_deleted: bool = False) -> Record | None:
-        """Returns the record with the id; a deleted one only on request."""
+        """Returns the record with the id. A deleted record is returned only on request."""
         rows = self.rows
         position = self._positions.get(record_id)
         if position is None or (rows[position].get("deleted") and not with_deleted):
@@ -66,9 +68,9 @@ class Table:
         return rows[position]
 
     def add(self, record: Record) -> Record:
-        """Adds a record after all others, and returns it."""
+        """Appends a record, and returns it."""
         position = len(self.rows)
-        assert record["id"] not in self._positions, "ids are given once"
+        assert record["id"] not in self._positions, "ids are unique"
         self._rows.append(record)
         self._positions[record["id"]] = position
         for order, entries in self._orders.items():
@@ -85,7 +87,9 @@ class Table:
         record.update(changes)
 
     def after(self, order: Order | None, cursor: Cursor | None) -> Iterator[int]:
-        """Yields the positions of the records after a cursor, or of all. Without an order they come by creation."""
+        """Yields the positions of the records after a cursor, or of all records. Without an order, they are in order of
+        creation.
+        """
         if order is None:
             return iter(range(0 if cursor is None else cursor.position + 1, len(self.rows)))
         entries = self._orders.get(order)
@@ -101,25 +105,25 @@ class Table:
         return (entries[index][1] for index in range(first, len(entries)))
 
     def cursor_of(self, order: Order | None, position: int) -> Cursor:
-        """Returns the cursor after the record at a position, as it is now."""
+        """Returns the current cursor after the record at a position."""
         value = None if order is None else _key(self.rows[position].get(order.field))
         return Cursor(value[-1] if value else None, position)
 
 
 def _entry(order: Order, value: Any, position: int) -> tuple[Key, int]:
-    """Returns the sort key of a record. A descending order is walked from its end, so that only the
-    positions have to be negated.
+    """Returns the sort key of a record. A descending order is read from its end, so only the positions have to be
+    negated.
     """
     return _key(value), -position if order.descending else position
 
 
 def _key(value: Any) -> Key:
-    """Returns the key by which a value is compared. Records without a value come first."""
+    """Returns the comparison key of a value. Records without a value come first."""
     return () if value is None else (value[:_COMPARED] if isinstance(value, str) else value,)
 
 
 Seeded = Callable[[str, Record], Iterable[Record]]
-"""Returns the first entries in the history of an entity of a type."""
+"""A function that returns the seeded history of an entity with this type."""
 
 _KINDS = {
     "CAMPAIGN": "campaigns",
@@ -131,20 +135,20 @@ _KINDS = {
 
 
 def kind_of(entity_type: str) -> str:
-    """Returns the kind of the records of entities of a type."""
+    """Returns the record kind for an entity type."""
     return _KINDS[entity_type]
 
 
 class History:
-    """The changes of each entity, oldest first. `seeded` returns those before the start."""
+    """The changes of each entity, oldest first. `seeded` returns the changes before the emulator started."""
 
     def __init__(self) -> None:
         self.seeded: Seeded = lambda *_: ()
         self._of: dict[tuple[str, str], Table] = {}
 
     def of(self, entity_type: str, entity: Record) -> Table:
-        """Returns the changes of an entity. The first call derives the seeded ones from it, so it
-        must come before any change.
+        """Returns the changes of an entity. The first call derives the seeded changes from the entity, so it must come
+        before any change to the entity.
         """
         key = (entity_type, entity["id"])
         table = self._of.get(key)
@@ -154,7 +158,7 @@ class History:
         return table
 
     def note(self, entity_type: str, before: Record, after: Record, *, at: str, user_id: str) -> None:
-        """Notes a change made through the API, unless all values stayed the same."""
+        """Records a change made through the API, unless all values stayed the same."""
         table = self.of(entity_type, before)
         fields = [name for name in after if name != "updated_at" and before.get(name) != after[name]]
         if fields:
@@ -173,7 +177,8 @@ def entry(
     by: tuple[str, str],
     changes: dict[str, Any] | None = None,
 ) -> Record:
-    """Returns a change, with the entity as it was after it; `by` are user and platform."""
+    """Returns a history entry, which contains the entity as it was after the change. `by` is the user and the platform.
+    """
     return {
         "entity": entity_type,
         "entity_id": snapshot["id"],
@@ -186,9 +191,7 @@ def entry(
 
 
 _FIRST_ID: Final = 36**5
-"""The first id created at run time, which has six characters; those of the seed data have other
-lengths, or begin with a letter.
-"""
+"""The first id created at run time, which has six characters. Seed ids have other lengths, or start with a letter."""
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -213,7 +216,7 @@ class Advertising:
         return found
 
     def plant(self, account_id: str, kind: str, load: Callable[[], Iterable[Record]]) -> None:
-        """Gives an account records, which are created when they are first read."""
+        """Sets the records of a kind that an account has. They are created when they are first read."""
         self._tables[account_id, kind] = Table(load)
 
     def tables(self) -> Iterator[tuple[str, str, Table]]:

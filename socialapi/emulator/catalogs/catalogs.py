@@ -12,7 +12,7 @@ from socialapi.routes import catalogs as routes
 
 
 def the_catalog(call: Call) -> Catalog:
-    """Returns the catalog in the path, which must be the caller's own, after filling product sets that are due."""
+    """Returns the catalog in the path, which must belong to the caller. Fills the product sets that are due first."""
     catalog = call.state.catalogs.get(call.path["product_catalog_id"])
     if catalog is None:
         raise ads_not_found("product_catalog_id")
@@ -23,7 +23,9 @@ def the_catalog(call: Call) -> Catalog:
 
 
 PROCESSING_SECONDS: Final = 30.0
-"""The time until the products of a filtered set are found, by the emulator's clock; no number is documented."""
+"""The time until the products of a filtered set are determined, by the emulator's clock. The documentation does not
+specify it.
+"""
 
 
 @serves(routes.PRODUCT_SET)
@@ -38,7 +40,7 @@ async def get_product_set(call: Call) -> Answer:
 
 @serves(routes.PRODUCT_SET_CREATE)
 async def create_product_set(call: Call) -> Answer:
-    """Creates a product set, and returns it. Fields of the other type are ignored."""
+    """Creates a product set, and returns it. Fields that belong to the other set type are ignored."""
     catalog, body = the_catalog(call), call.body
     made = SetOfProducts(
         id=call.state.advertising.new_id(), name=body["name"], type=body["type"], description=body.get("description")
@@ -47,7 +49,7 @@ async def create_product_set(call: Call) -> Answer:
         keys = body["product_keys"]
         unknown = [index for index, key in enumerate(keys) if catalog.stock.with_key(key) is None]
         if unknown:
-            reason = "is of no product of this catalog"
+            reason = "is not the key of a product in this catalog"
             raise InvalidRequest([BrokenRule(path=f"product_keys[{index}]", reason=reason) for index in unknown])
         made.product_keys = list(dict.fromkeys(keys))
     else:
@@ -79,11 +81,11 @@ async def list_catalogs(call: Call) -> Answer:
 
 @serves(routes.CATALOG_CREATE)
 async def create_catalog(call: Call) -> Answer:
-    """Creates the user's catalog, and returns it. Refuses a second one."""
+    """Creates the user's catalog, and returns it. Refuses to create a second one."""
     _check_user(call)
     user = call.user
     if call.state.catalogs.of_user(user.id) is not None:
-        raise invalid("user_id" if "user_id" in call.query else "name", "is for a user who has a catalog already")
+        raise invalid("user_id" if "user_id" in call.query else "name", "is for a user who already has a catalog")
     catalog = Catalog(call.state.advertising.new_id(), user.id, call.query["name"])
     call.state.catalogs.add(catalog)
     return ads_data(_record(catalog), call.echo)
@@ -99,7 +101,7 @@ async def rename_catalog(call: Call) -> Answer:
 
 @serves(routes.CATALOG_DELETE)
 async def delete_catalog(call: Call) -> Answer:
-    """Deletes the catalog for good with its products and product sets, and returns it."""
+    """Permanently deletes the catalog with its products and product sets, and returns it."""
     catalog = the_catalog(call)
     call.state.catalogs.remove(catalog)
     return ads_data(_record(catalog) | {"deleted": True}, call.echo)
@@ -110,6 +112,6 @@ def _record(catalog: Catalog) -> Record:
 
 
 def _check_user(call: Call) -> None:
-    """Refuses a user id other than the caller's, ignoring zeros at its beginning."""
+    """Refuses a user id other than the caller's, ignoring leading zeros."""
     if "user_id" in call.query and str(int(call.query["user_id"])) != call.user.id:
         raise forbidden("catalogs of other users are not accessible", "user_id")

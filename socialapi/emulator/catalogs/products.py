@@ -1,6 +1,6 @@
 """Handlers for products, with their results and warnings.
 
-Which warnings the service gives is not documented.
+The warnings of the service are not documented.
 """
 
 import re
@@ -29,16 +29,16 @@ _VARIES: Final = ("size", "color", "age_group", "gender")
 
 
 def warnings_about(product: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Returns the warnings about a product that keeps every rule."""
+    """Returns the warnings about a valid product."""
     found = []
     if _TAG.search(product["description"]):
-        found.append(_warning("TAGS_IN_DESCRIPTION", "has tags, which are shown as they are", "description"))
+        found.append(_warning("TAGS_IN_DESCRIPTION", "contains tags, which are shown unchanged", "description"))
     if product["title"].isupper():
-        found.append(_warning("TITLE_IN_CAPITALS", "is in capitals only", "title"))
+        found.append(_warning("TITLE_IN_CAPITALS", "is written in capitals", "title"))
     if not any(name in product for name in _CATEGORIES):
         found.append(_warning("RECOMMENDED_FIELD", "or taxonomy_product_category is recommended", "product_type"))
     if "item_group_id" in product and not any(name in product for name in _VARIES):
-        found.append(_warning("RECOMMENDED_FIELD", f"stands without any of {', '.join(_VARIES)}", "item_group_id"))
+        found.append(_warning("RECOMMENDED_FIELD", f"is set without any of {', '.join(_VARIES)}", "item_group_id"))
     return found
 
 
@@ -52,7 +52,8 @@ Result = dict[str, Any]
 
 
 def count_products(received: Received) -> tuple[int | None, int | None]:
-    """Returns how many products a body has, or None if it cannot be read. The number of users is None."""
+    """Returns the number of products in a body, or None if the body cannot be read. The number of users is always None.
+    """
     try:
         return len(received.json()["products"]), None
     except (ValueError, TypeError, KeyError):
@@ -71,13 +72,15 @@ class ProductRows(ForwardRows):
         return self.stock.positions(-1 if cursor is None else cursor, self.group_key)
 
     def cursor_of(self, position: int) -> int:
-        """Returns the position itself, because products keep theirs."""
+        """Returns the position itself, because products keep their positions."""
         return position
 
 
 @serves(routes.PRODUCTS)
 async def list_products(call: Call) -> Answer:
-    """Returns a page of products in the order of submission: the first of each group, or all of the requested group."""
+    """Returns a page of products in the order of submission: the first product of each group, or all products of the
+    requested group.
+    """
     stock = the_catalog(call).stock
     page = paginate(call, ProductRows(stock, call.query.get("item_group_key")), default=DEFAULT_COUNT)
     products = [stock.fields(stock.at(position)) for position in page.positions]
@@ -86,7 +89,9 @@ async def list_products(call: Call) -> Answer:
 
 @serves(routes.PRODUCTS_PUT, measure=count_products, faults=PRODUCT_FAULTS)
 async def put_products(call: Call) -> Answer:
-    """Returns the result of each product, in the order of the request, without products whose id is repeated there."""
+    """Stores the products. Returns the result of each, in the order of the request, except for products that share an
+    id.
+    """
     stock, products = the_catalog(call).stock, call.body["products"]
     counts = Counter(map(_id_of, products))
     lost, refused = _of_fault(call.fault, "product_missing"), _of_fault(call.fault, "product_error")
@@ -100,7 +105,7 @@ async def put_products(call: Call) -> Answer:
 
 @serves(routes.PRODUCTS_DELETE)
 async def delete_products(call: Call) -> Answer:
-    """Returns each deleted key, or the key that failed with the reason."""
+    """Deletes products. Returns each deleted key, and each failed key with the reason."""
     stock = the_catalog(call).stock
     results = [
         {"product_key": key}
@@ -115,7 +120,7 @@ _SCRIPTED: Final = BrokenRule(path="", reason="a scripted fault")
 
 
 def _put(call: Call, stock: Stock, product: Any) -> Result:
-    """Stores a valid product completely: fields that it no longer has are removed."""
+    """Stores a valid product. It replaces all fields of a stored product with the same id."""
     product = known_fields(call, Product, product)
     if broken := broken_rules(Product, product, now=call.state.clock.datetime()):
         return _failed(stock, product, broken)
@@ -131,7 +136,7 @@ def _put(call: Call, stock: Stock, product: Any) -> Result:
 
 
 def _failed(stock: Stock, product: Any, broken: Iterable[BrokenRule]) -> Result:
-    """Returns the result of a rejected product. A stored product with its id stays unchanged."""
+    """Returns the result of a rejected product. A stored product with the same id stays unchanged."""
     product_id = _id_of(product)
     known = None if product_id is None else stock.get(product_id)
     errors = [_error(rule) for rule in broken]
@@ -151,11 +156,11 @@ def _result(
 
 
 def _id_of(product: Any) -> str | None:
-    """Returns the id of a product, or None: a request may have anything in its place."""
+    """Returns the id of a product, or None if the value is not a product with an id."""
     found = product.get("id") if isinstance(product, Mapping) else None
     return found if isinstance(found, str) else None
 
 
 def _of_fault(fault: Fault | None, kind: str) -> int | None:
-    """Returns the index of the product that a scripted fault of the kind is about."""
+    """Returns the index of the product that a fault of this kind affects."""
     return (fault.index or 0) if fault is not None and fault.fault == kind else None

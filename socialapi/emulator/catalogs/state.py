@@ -12,15 +12,15 @@ import orjson
 from socialapi.emulator.responses import packed_json
 
 MADE_BY_THE_SERVICE: Final = ("product_key", "item_group_key")
-"""Fields that the service adds to a product, and clients do not send."""
+"""The product fields that the service adds, and that clients do not send."""
 
 SLICE: Final = 1_000
-"""The number of products looked at before others are served."""
+"""The number of products to process before other requests are served."""
 
 
 @attrs.frozen
 class Item:
-    """A product. `content` is what the client sent, in the form of `content_of`."""
+    """A product. `content` is what the client sent, as `content_of` encodes it."""
 
     id: str
     key: str
@@ -37,8 +37,8 @@ class _Group:
 
 
 def content_of(product: Mapping[str, Any]) -> bytes:
-    """Returns the fields that a client sends, with sorted names and without spaces, so that equal
-    fields give equal bytes.
+    """Returns the fields that a client sends as JSON, with sorted names and without spaces, so that equal fields give
+    equal bytes.
     """
     said = {name: value for name, value in product.items() if name not in MADE_BY_THE_SERVICE}
     return packed_json(said, sort_keys=True)
@@ -47,7 +47,7 @@ def content_of(product: Mapping[str, Any]) -> bytes:
 class Stock:
     """The products of a catalog by id and key.
 
-    A hundred thousand fit into memory, because each is kept as bytes.
+    A hundred thousand products fit into memory, because each is stored as bytes.
     """
 
     def __init__(self) -> None:
@@ -109,14 +109,14 @@ class Stock:
         return {**orjson.loads(item.content), **made}
 
     def at(self, position: int) -> Item:
-        """Returns the product at a position that `positions` has returned."""
+        """Returns the product at a position that `positions` yielded."""
         item = self._rows[position]
         assert item is not None
         return item
 
     def positions(self, after: int, group_key: str | None) -> Iterator[int]:
-        """Yields the positions after another one: of the first product of each group, or of all
-        products of one group.
+        """Yields the positions after the given one, either of the first product in each group or of all products in one
+        group.
         """
         if group_key is not None:
             group = self._groups.get(self._group_ids.get(group_key, ""))
@@ -130,7 +130,7 @@ class Stock:
         )
 
     def slices(self) -> Iterator[list[Item]]:
-        """Yields all products in lists of at most `SLICE`. Those added after the start are not included."""
+        """Yields all products in lists of at most `SLICE`. Products added after the start are not included."""
         rows = list(self._rows)
         for start in range(0, len(rows), SLICE):
             yield [item for item in rows[start : start + SLICE] if item is not None]
@@ -146,7 +146,9 @@ class Stock:
 
 
 Matches = Callable[[Any], bool]
-"""Returns whether the value of an attribute matches; the value is None if a product lacks the attribute."""
+"""A function that returns whether the value of an attribute matches. The value is None if a product lacks the
+attribute.
+"""
 
 _AMOUNTS: Final = ("price", "sale_price")
 _AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ([A-Z]{3})")
@@ -159,7 +161,7 @@ _COMPARES: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 
 def matching(stock: Stock, filters: Sequence[Mapping[str, Any]]) -> list[str] | None:
-    """Returns the keys of the products that match all filters; None if a filter makes no sense."""
+    """Returns the keys of the products that match all filters, or None if a filter is invalid."""
     rules = [(each["attribute"], _matches(each)) for each in filters]
     sound = [(attribute, matches) for attribute, matches in rules if matches is not None]
     if len(sound) < len(rules):
@@ -183,7 +185,7 @@ def _matches(declared: Mapping[str, Any]) -> Matches | None:
 
 
 def _amounts(operator: str, value: str) -> Matches | None:
-    """Returns a function that compares amounts. One in another currency never matches."""
+    """Returns a function that compares amounts. An amount in another currency never matches."""
     wanted, compares = _AMOUNT.fullmatch(value), _COMPARES.get(operator)
     if wanted is None or compares is None:
         return None
@@ -205,8 +207,8 @@ def _numbers(operator: str, value: str) -> Matches | None:
 
 
 def _texts(operator: str, value: str) -> Matches | None:
-    """Returns a function that compares strings. EQUAL_TO is exact, the others ignore case. MATCH finds all words, as
-    complete words, in any order.
+    """Returns a function that compares strings. EQUAL_TO is exact, and the other operators ignore case. MATCH requires
+    all words, as complete words, in any order.
     """
     folded = value.casefold()
     words = frozenset(_words(folded))
@@ -270,7 +272,7 @@ class Catalogs:
         self._by_id: dict[str, Catalog] = {}
 
     def all(self) -> Iterator[Catalog]:
-        """Returns the catalogs in the order in which they were made."""
+        """Returns the catalogs in order of creation."""
         return iter(list(self._by_id.values()))
 
     def get(self, catalog_id: str) -> Catalog | None:

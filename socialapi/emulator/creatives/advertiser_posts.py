@@ -25,8 +25,8 @@ _ALONE: Final = ("VIDEO", "GIF")
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """Yields the broken rules of a post. Raises Refusal if the author may not post, or if what the
-    post shows does not exist.
+    """Yields the broken rules of a post. Raises Refusal if the author may not post, or if the media or the card of the
+    post do not exist.
     """
     query = call.query
     _check_author(call, query)
@@ -40,13 +40,13 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
         raise ads_not_found(**missing)
     kinds = [medium["media_type"] for medium in media if medium is not None]
     if len(kinds) > 1 and any(kind in _ALONE for kind in kinds):
-        yield BrokenRule(path="media_keys", reason=f"must be up to {MAX_MEDIA} images, or one GIF, or one video")
+        yield BrokenRule(path="media_keys", reason=f"must be up to {MAX_MEDIA} images, one GIF, or one video")
 
 
 @serves(routes.ADVERTISER_POST_CREATE, rules=_rules)
 async def create_post(call: Call) -> Answer:
-    """Creates a post, also on the platform, and returns it. A post that is only shown as an ad is
-    in no timeline or stream.
+    """Creates a post in the account and on the platform, and returns it. A post that is only shown as an ad does not
+    appear in any timeline or stream.
     """
     query = call.query
     author = call.state.users[_author_id(query)]
@@ -56,7 +56,7 @@ async def create_post(call: Call) -> Answer:
         library = call.table(LIBRARY)
         for key in media_keys:
             medium = library.get(key)
-            assert medium is not None, "the rules have looked for it"
+            assert medium is not None, "the rules checked that it exists"
             library.change(medium, tweeted=True)
             call.state.platform.media.setdefault(key, of_platform(medium))
     post = new_post(call.state, author, query.get("text", ""), nullcast=query.get("nullcast", True), **further)
@@ -68,24 +68,24 @@ async def create_post(call: Call) -> Answer:
 
 @serves(routes.ADVERTISER_POST_RENAME)
 async def rename_post(call: Call) -> Answer:
-    """Names a post of an advertiser of the account, and returns it."""
+    """Sets the name of a post by one of the account's advertisers, and returns the post."""
     post = _of_account(call, call.path["tweet_id"])
     call.table(POSTS).change(post, name=call.query["name"])
     return ads_data(_shown(post, call.state.users[post["author_id"]], {}), call.echo)
 
 
 def _author_id(query: Mapping[str, Any]) -> str:
-    """Returns the id of the author without zeros at its beginning."""
+    """Returns the id of the author without leading zeros."""
     return str(int(query["as_user_id"]))
 
 
 def _check_author(call: Call, query: Mapping[str, Any]) -> None:
-    """Rejects an author who has not granted access to the account, and organic posts for anyone but the caller."""
+    """Rejects authors who have not granted access to the account, and organic posts by anyone but the caller."""
     author = call.state.users.get(_author_id(query))
     if author is None or call.account_id not in author.account_ids:
         raise forbidden("the user has not granted access to the account", "as_user_id")
     if not query.get("nullcast", True) and author.id != call.user.id:
-        raise forbidden("organic posts are for the authenticated user only", "nullcast")
+        raise forbidden("organic posts are only possible for the authenticated user", "nullcast")
 
 
 def _is_card(call: Call, uri: str) -> bool:
@@ -96,7 +96,9 @@ def _is_card(call: Call, uri: str) -> bool:
 
 
 def _of_account(call: Call, post_id: str) -> Record:
-    """Returns a post that was created here, or adopts another one of an advertiser of the account."""
+    """Returns the account's record of a post. If there is none, creates one for a post by one of the account's
+    advertisers.
+    """
     found = call.table(POSTS).get(post_id)
     if found is not None:
         return found
@@ -108,7 +110,7 @@ def _of_account(call: Call, post_id: str) -> Record:
 
 
 def _record(post: PostRecord) -> Record:
-    """Returns the record of a post that an account keeps."""
+    """Returns the record of a post to be stored for an account."""
     return {
         "id": post.id,
         "author_id": post.author_id,

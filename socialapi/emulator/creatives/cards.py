@@ -1,4 +1,4 @@
-"""Handlers of cards: with components, polls and video conversations."""
+"""Handlers for cards with components, poll cards and video conversation cards."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -43,7 +43,7 @@ _LAYOUTS: Final = ("components", "slides")
 
 @serves(routes.CARDS)
 async def list_cards(call: Call) -> Answer:
-    """Returns the cards that match the filters; cards of older kinds only on request."""
+    """Returns the cards that match the filters. Cards of older kinds are included only on request."""
     accepted = asked_for(call.query, card_id="id", card_uris="card_uri", card_types="card_type")
     with_legacy = call.query.get("include_legacy_cards", False)
 
@@ -55,13 +55,13 @@ async def list_cards(call: Call) -> Answer:
 
 @serves(routes.CARD)
 async def get_card(call: Call) -> Answer:
-    """Returns a card of any kind; a deleted one only on request."""
+    """Returns a card of any kind. A deleted card is returned only on request."""
     return answer_record(call, read_record(call, CARDS, "card_id"))
 
 
 def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
-    """Yields the broken rules: media must be images and videos of the library; each slide has one
-    medium and leads to a website.
+    """Yields the broken rules: the media must be images or videos in the library, and each slide must have one MEDIA
+    and one DETAILS component.
     """
     library = call.table(LIBRARY)
     if missing := {path: key for path, key in media_keys(layout) if library.get(key) is None}:
@@ -85,13 +85,13 @@ async def create_card(call: Call) -> Answer:
 
 def _change_rules(call: Call) -> Iterable[BrokenRule]:
     if require_record(call, CARDS, "card_id")["is_legacy"]:
-        yield BrokenRule(path="card_id", reason="is of a card of an older kind, which cannot be changed here")
+        yield BrokenRule(path="card_id", reason="is the id of a card of an older kind, which cannot be changed here")
     yield from _layout_rules(call, call.body)
 
 
 @serves(routes.CARD_UPDATE, rules=_change_rules)
 async def update_card(call: Call) -> Answer:
-    """Changes the card, and returns it. Components replace slides, and the other way round."""
+    """Changes the card, and returns it. Components replace slides, and vice versa."""
     card, changes = require_record(call, CARDS, "card_id"), dict(call.body)
     if any(name in changes for name in _LAYOUTS):
         changes |= _laid_out(call, changes)
@@ -104,10 +104,10 @@ async def update_card(call: Call) -> Answer:
 
 @serves(routes.IMAGE_CONVERSATION_CARD_DELETE)
 async def delete_image_conversation_card(call: Call) -> Answer:
-    """Deletes an image conversation card, which is an older kind, and returns it."""
+    """Deletes an image conversation card, which is one of the older kinds, and returns it."""
     card = require_record(call, CARDS, "card_id")
     if card["card_type"] != IMAGE_CONVERSATION:
-        raise invalid("card_id", "must be of an image conversation card")
+        raise invalid("card_id", "must be the id of an image conversation card")
     call.table(CARDS).change(card, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, card)
 
@@ -117,7 +117,7 @@ def _laid_out(call: Call, layout: Layout) -> dict[str, Any]:
 
     def medium(key: str) -> Record:
         found = library.get(key)
-        assert found is not None, "the rules have looked for it"
+        assert found is not None, "the rules checked that it exists"
         return found
 
     given = {name: layout[name] for name in _LAYOUTS if name in layout}
@@ -132,24 +132,26 @@ _MINUTE: Final = 60.0
 
 @serves(routes.POLL_CARDS)
 async def list_poll_cards(call: Call) -> Answer:
-    """Returns the polls of the account that the filters accept."""
+    """Returns the polls of the account that match the filters."""
     where = asked_for(call.query, card_ids="id")
     return collection(call, call.table(POLLS), where=where, show=_shown)
 
 
 @serves(routes.POLL_CARD)
 async def get_poll_card(call: Call) -> Answer:
-    """Returns a poll; a deleted one only on request."""
+    """Returns a poll. A deleted poll is returned only on request."""
     return ads_data(_shown(read_record(call, POLLS, "card_id")), call.echo)
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """Yields the broken rules: a medium must be of the library, and the account must be one that may use it."""
+    """Yields the broken rules for the medium of a poll. Raises Refusal if the account may not use media in polls, or if
+    the medium is not in its library.
+    """
     if "media_key" not in call.query:
         return
     account = call.state.advertising.accounts.get(call.account_id)
     if account is None or MEDIA_POLLS not in account["features"]:
-        raise forbidden(f"the account has no feature {MEDIA_POLLS}", "media_key")
+        raise forbidden(f"the account does not have the feature {MEDIA_POLLS}", "media_key")
     medium = in_library(call, call.query["media_key"], "media_key")
     yield from kind_rules(medium, ("IMAGE", "VIDEO"), "media_key")
     if medium["media_type"] == "IMAGE":
@@ -176,7 +178,7 @@ async def create_poll_card(call: Call) -> Answer:
 
 
 def _shown(poll: Record) -> Record:
-    """Returns the documented fields, and the image of a poll that has one, which has no documented field."""
+    """Returns the documented fields and, if the poll has an image, its URL, for which no field is documented."""
     return to_wire(poll, PollCard) | ({"image_url": poll["image_url"]} if "image_url" in poll else {})
 
 
@@ -189,18 +191,18 @@ _SAID: Final = (
 
 @serves(routes.VIDEO_CONVERSATION_CARDS)
 async def list_conversation_cards(call: Call) -> Answer:
-    """Returns the cards of the account that the filters accept."""
+    """Returns the cards of the account that match the filters."""
     return collection(call, call.table(CONVERSATIONS), where=asked_for(call.query, card_ids="id"))
 
 
 @serves(routes.VIDEO_CONVERSATION_CARD)
 async def get_conversation_card(call: Call) -> Answer:
-    """Returns a card; a deleted one only on request."""
+    """Returns a card. A deleted card is returned only on request."""
     return answer_record(call, read_record(call, CONVERSATIONS, "card_id"))
 
 
 def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
-    """Yields the broken rules: the given media must be in the library, and of the kind of their parameter."""
+    """Yields the broken rules: the given media must be in the library, and of the kind that the parameter requires."""
     media = {
         name: in_library(call, given[name], name)
         for name in _SAID
@@ -245,5 +247,5 @@ async def update_conversation_card(call: Call) -> Answer:
 def _media_fields(call: Call, card: Record) -> Record:
     uploads = call.state.advertising.uploads
     video = uploads.get(card["media_key"])
-    assert video is not None, "whatever is in a library was uploaded"
+    assert video is not None, "all media in a library were uploaded"
     return of_conversation(video, uploads.get(card["poster_media_key"] or ""))

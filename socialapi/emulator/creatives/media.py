@@ -1,7 +1,7 @@
 """Handlers for account media and the media library.
 
-Records of both have the facts of the uploaded file; those of the library have metadata too. Media
-are identified by their media key.
+Both kinds of records describe the uploaded file. Library records also have metadata. Media are identified by their
+media key.
 """
 
 import re
@@ -34,7 +34,7 @@ _OF_PLATFORM: Final = {"IMAGE": "photo", "VIDEO": "video", "GIF": "animated_gif"
 
 
 def in_library(call: Call, media_key: str, parameter: str) -> Record:
-    """Returns a medium of the account's library; refuses the parameter if there is none."""
+    """Returns a medium from the account's library. Refuses the parameter if there is none."""
     found = call.table(LIBRARY).get(media_key)
     if found is None:
         raise ads_not_found(parameter)
@@ -56,22 +56,22 @@ def kind_rules(medium: Record, kinds: Sequence[str], parameter: str) -> Iterable
 
 
 def poll_image_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
-    """Yields the broken rules of the image of a poll, which has a minimum width and a shape."""
+    """Yields the broken rules for a poll image, which must have a minimum width and a fixed aspect ratio."""
     if medium["width"] < _NARROWEST:
-        yield BrokenRule(path=parameter, reason=f"must be an image of at least {_NARROWEST} pixels in width")
+        yield BrokenRule(path=parameter, reason=f"must be an image at least {_NARROWEST} pixels wide")
     if abs(medium["width"] / medium["height"] - _POLL_RATIO) > _TOLERANCE:
-        yield BrokenRule(path=parameter, reason="must be an image with the ratio 1.91:1")
+        yield BrokenRule(path=parameter, reason="must be an image with the aspect ratio 1.91:1")
 
 
 def wide_video_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
     """Yields a broken rule unless the video of a conversation card is 16:9."""
     yield from kind_rules(medium, ("VIDEO",), parameter)
     if medium["media_type"] == "VIDEO" and medium["width"] * 9 != medium["height"] * 16:
-        yield BrokenRule(path=parameter, reason="must be a video with the ratio 16:9")
+        yield BrokenRule(path=parameter, reason="must be a video with the aspect ratio 16:9")
 
 
 def of_platform(medium: Record) -> dict[str, Any]:
-    """Returns the medium as the platform API has the media of posts."""
+    """Returns the medium in the platform API's format for the media of posts."""
     found = {"media_key": medium["media_key"], "type": _OF_PLATFORM[medium["media_type"]]}
     return found if medium["duration"] is None else found | {"duration_ms": medium["duration"]}
 
@@ -81,14 +81,14 @@ _ID: Final = "account_media_id"
 
 @serves(routes.ACCOUNT_MEDIA)
 async def list_account_media(call: Call) -> Answer:
-    """Returns the media of the account that the filters accept."""
+    """Returns the media of the account that match the filters."""
     where = asked_for(call.query, account_media_ids="id", creative_types="creative_type")
     return collection(call, call.table(ACCOUNT_MEDIA), where=where)
 
 
 @serves(routes.ACCOUNT_MEDIUM)
 async def get_account_medium(call: Call) -> Answer:
-    """Returns an account medium; a deleted one only on request."""
+    """Returns an account medium. A deleted one is returned only on request."""
     return answer_record(call, read_record(call, ACCOUNT_MEDIA, _ID))
 
 
@@ -99,7 +99,7 @@ async def delete_account_medium(call: Call) -> Answer:
 
 
 def add_preroll(call: Call, medium: Record) -> None:
-    """Adds a video of the library that is made for prerolls to the account media, which happens automatically (3)."""
+    """Adds a preroll video from the library to the account media, as the service does automatically."""
     made = new_record(call, **preroll(medium))
     call.table(ACCOUNT_MEDIA).add(made)
 
@@ -127,20 +127,20 @@ async def list_media(call: Call) -> Answer:
 
 @serves(routes.LIBRARY_MEDIA)
 async def get_medium(call: Call) -> Answer:
-    """Returns a medium of the library."""
+    """Returns a medium from the library."""
     return answer_record(call, require_record(call, LIBRARY, "media_key"))
 
 
 def _new_medium(call: Call) -> Iterable[BrokenRule]:
     medium = uploaded(call, call.query["media_key"], "media_key")
     if call.table(LIBRARY).get(medium["id"]) is not None:
-        yield BrokenRule(path="media_key", reason="is in the library already")
+        yield BrokenRule(path="media_key", reason="is already in the library")
     yield from _video_rules(call, call.query, medium)
 
 
 @serves(routes.LIBRARY_MEDIA_ADD, rules=_new_medium)
 async def add_medium(call: Call) -> Answer:
-    """Adds an uploaded medium to the library, even if it was deleted from it before."""
+    """Adds an uploaded medium to the library, even if it was deleted from the library before."""
     table, now = call.table(LIBRARY), timestamp(call.now)
     upload = uploaded(call, call.query["media_key"], "media_key")
     made = {
@@ -178,7 +178,7 @@ async def update_medium(call: Call) -> Answer:
 
 @serves(routes.LIBRARY_MEDIA_DELETE)
 async def delete_medium(call: Call) -> Answer:
-    """Deletes the medium, and returns it. What was made with it stays as it is."""
+    """Deletes the medium, and returns it. Cards and posts that use it stay unchanged."""
     return delete_record(call, LIBRARY, "media_key")
 
 
@@ -187,11 +187,11 @@ def _words(texts: Iterable[str | None]) -> frozenset[str]:
 
 
 def _video_rules(call: Call, given: Mapping[str, Any], medium: Record) -> Iterable[BrokenRule]:
-    """Yields the broken rules of parameters that only videos have; other media may clear them."""
+    """Yields the broken rules for the parameters that only videos have. Other media may clear these parameters."""
     fields = [name for name in VIDEO_FIELDS if given.get(name) is not None]
     if medium["media_type"] != "VIDEO":
         for name in fields:
-            yield BrokenRule(path=name, reason="is for videos only")
+            yield BrokenRule(path=name, reason="is only for videos")
     elif "poster_media_key" in fields:
         poster = uploaded(call, given["poster_media_key"], "poster_media_key")
         yield from kind_rules(poster, ("IMAGE",), "poster_media_key")

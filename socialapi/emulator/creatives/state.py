@@ -21,7 +21,7 @@ def faces(layout: Layout) -> Iterator[tuple[str, Sequence[Component]]]:
 
 
 def media_keys(layout: Layout) -> Iterator[tuple[str, str]]:
-    """Yields every media key, with its place in the card."""
+    """Yields every media key, with its path in the card."""
     for place, components in faces(layout):
         for number, component in enumerate(components):
             if component["type"] == "MEDIA":
@@ -32,7 +32,7 @@ def media_keys(layout: Layout) -> Iterator[tuple[str, str]]:
 
 
 def card_type(layout: Layout, medium: Callable[[str], Record]) -> str:
-    """Returns the type of a card that keeps the rules; `medium` gives the medium with a key."""
+    """Returns the type of a valid card. `medium` returns the medium with the given key."""
     kinds = {medium(key)["media_type"] for _, key in media_keys(layout)}
     media = kinds.pop() if len(kinds) == 1 else "MIXED_MEDIA"
     types = {component["type"] for _, components in faces(layout) for component in components}
@@ -52,7 +52,7 @@ CONVERSATIONS: Final = "video_conversation_cards"
 POSTS: Final = "advertiser_posts"
 
 IMAGE_CONVERSATION: Final = "IMAGE_CONVERSATION"
-"""The one older type of cards that can be deleted."""
+"""The only older card type that can be deleted."""
 
 CHOICES: Final = ("first_choice", "second_choice", "third_choice", "fourth_choice")
 
@@ -60,21 +60,21 @@ FACTS: Final = (
     *("media_key", "media_type", "media_category", "media_url", "media_status", "duration", "aspect_ratio"),
     *("width", "height", "owner_id"),
 )
-"""Fields of a medium that are known since its upload."""
+"""The fields of a medium that are set by its upload."""
 
 
 def card_uri(card_id: str) -> str:
-    """Returns the URI by which posts name a card."""
+    """Returns the URI by which posts refer to a card."""
     return f"card://{card_id}"
 
 
 def first_frame(medium: Record) -> str:
-    """Returns the image of a video that has no poster."""
+    """Returns the URL of the image that represents a video without a poster."""
     return f"{medium['media_url'].rpartition('/')[0]}/first-frame.jpg"
 
 
 def preroll(medium: Record) -> Record:
-    """Returns the fields by which account media say where a preroll video is available."""
+    """Returns the fields of the account media record for a preroll video."""
     return {
         "video_id": medium["media_key"].partition("_")[2],
         "media_url": medium["media_url"],
@@ -83,7 +83,7 @@ def preroll(medium: Record) -> Record:
 
 
 def of_poll(medium: Record | None) -> dict[str, Any]:
-    """Returns the type of a poll with this medium, and the medium's address; the key itself is not shown."""
+    """Returns the fields that a poll derives from its medium: the card type and the URLs, but not the media key."""
     if medium is None:
         return {"card_type": "TEXT_POLLS"}
     if medium["media_type"] == "IMAGE":
@@ -103,7 +103,7 @@ def of_poll(medium: Record | None) -> dict[str, Any]:
 
 
 def of_conversation(video: Record, poster: Record | None) -> Record:
-    """Returns the fields of a conversation card about its video and the image that stands for it."""
+    """Returns the fields of a conversation card about its video and its poster image."""
     return {
         "media_url": video["media_url"],
         "poster_media_url": first_frame(video) if poster is None else poster["media_url"],
@@ -114,8 +114,8 @@ def of_conversation(video: Record, poster: Record | None) -> Record:
 
 
 def asked_for(query: Mapping[str, Any], **fields: str) -> Callable[[Record], bool]:
-    """Returns a filter of records by the parameters, each of which lists values of a field; `q` is
-    the beginning of a name.
+    """Returns a filter for records. Each parameter lists the accepted values of a field, and `q` is a prefix of the
+    name.
     """
     wanted = [(field, frozenset(query[name])) for name, field in fields.items() if name in query]
     prefix = query.get("q", "").casefold()

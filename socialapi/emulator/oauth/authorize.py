@@ -37,7 +37,9 @@ class PageShown(Exception):
 
 @attrs.frozen(kw_only=True)
 class Question:
-    """What a user is asked to decide. `fields` are sealed, returned with the form, and identify the sign-in."""
+    """The decision that a user is asked to make. `fields` identify the sign-in. They are sealed, and sent back with the
+    form.
+    """
 
     app: App
     may: Sequence[str]
@@ -49,7 +51,9 @@ class Question:
 
 
 def browser_of(call: Call) -> str:
-    """Returns the name of the browser, empty at its first visit. Ignores cookies of other services."""
+    """Returns the id in the browser's cookie, or an empty string on its first visit. Ignores the cookies of other
+    services.
+    """
     for pair in call.received.headers.get("Cookie", "").split(";"):
         name, _, value = pair.strip().partition("=")
         if name == COOKIE and _BROWSER.fullmatch(value):
@@ -58,14 +62,16 @@ def browser_of(call: Call) -> str:
 
 
 def signed_in(call: Call, question: Question) -> User | None:
-    """Returns the user who has signed in with this browser, unless the sign-in must be shown or is for another user."""
+    """Returns the user who has signed in with this browser, unless the sign-in form must be shown or another user is
+    expected.
+    """
     user = call.state.users.get(call.state.sign_ins.browsers.get(browser_of(call), ""))
     wanted = call.state.user_named(question.screen_name) if question.screen_name else user
     return user if user is wanted and not question.force_login else None
 
 
 def consent_page(call: Call, question: Question, *, error: str = "", status: int = 200) -> Answer:
-    """Returns the form, and gives the browser a name."""
+    """Returns the form, and sets a cookie that identifies the browser."""
     browser = browser_of(call) or secrets.token_urlsafe(24)
     user = signed_in(call, question)
     app_name = question.app.name
@@ -85,14 +91,14 @@ def consent_page(call: Call, question: Question, *, error: str = "", status: int
 
 
 def submitted(call: Call) -> dict[str, str]:
-    """Returns the fields of a form that was sent."""
+    """Returns the fields of a submitted form."""
     if call.received.content_type != FORM or not call.received.complete:
         raise PageShown(html.message_page("This form cannot be read", "Go back to the app and try again.", status=400))
     return dict(parse_qsl(call.received.body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def check_seal(call: Call, question: Question, form: Mapping[str, str]) -> None:
-    """Checks that the form was shown to this browser, and is not the work of another site."""
+    """Checks that the form was shown to this browser, and was not forged by another site."""
     browser = browser_of(call)
     expected = _seal(call, browser, question.fields).encode()
     if not browser or not hmac.compare_digest(form.get(SEAL, "").encode(), expected):
@@ -120,7 +126,7 @@ def approver(call: Call, question: Question, form: Mapping[str, str]) -> User | 
 
 
 def sign_in(call: Call, user: User) -> dict[str, str]:
-    """Signs the user in with this browser under a new name, and returns the header that sets it."""
+    """Signs the user in with this browser under a new id, and returns the header that sets its cookie."""
     browser = secrets.token_urlsafe(24)
     call.state.sign_ins.browsers[browser] = user.id
     return _cookie(browser)
@@ -143,10 +149,10 @@ def _who(user: User) -> str:
 
 
 DECISION: Final = Route("POST", OAUTH, routes.AUTHORIZE.path, object)
-"""The target of the page's form. Clients never call it, so it is declared here."""
+"""The route to which the page's form is sent. Clients never call it, so it is declared here."""
 
 _MAY_READ: Final = "See your profile, your posts and your ad accounts"
-_MAY_WRITE: Final = "Create posts, articles and ads in your name, and change or delete them"
+_MAY_WRITE: Final = "Create, change and delete posts, articles and ads in your name"
 _MAY_NEVER: Final = "See or change your password"
 
 
@@ -160,7 +166,7 @@ def shows_pages(function: Callable[[Call], Awaitable[Answer]]) -> Handler:
             return shown.answer
         except InvalidRequest as refusal:
             sentences = [f"{rule.path} {rule.reason}." for rule in refusal.broken]
-            return html.message_page("This link is not right", *sentences, status=400)
+            return html.message_page("This link is invalid", *sentences, status=400)
 
     return handler
 
@@ -176,8 +182,8 @@ async def authorize(call: Call) -> Answer:
 @serves(routes.AUTHENTICATE, caller=named_app)
 @shows_pages
 async def authenticate(call: Call) -> Answer:
-    """Returns the page on which the user decides. A signed-in user who has granted the app this
-    access before does not see it again.
+    """Returns the page on which the user decides. Signed-in users who have granted the app this access before do not
+    see the page again.
     """
     query = read_query(call)
     token = _open_token(call, query["oauth_token"])
@@ -209,7 +215,7 @@ async def decide(call: Call) -> Answer:
 def _open_token(call: Call, name: str) -> RequestToken:
     token = call.state.sign_ins.request_tokens.get(name)
     if token is None or not is_open(call.state, token):
-        sentence = "It was used already, has expired, or never existed. Go back to the app and start again."
+        sentence = "It was already used, has expired, or never existed. Go back to the app and start again."
         raise PageShown(html.message_page("This link has expired", sentence, status=403))
     return token
 

@@ -77,13 +77,13 @@ def pin_page(app_name: str, pin: str, headers: Mapping[str, str]) -> Answer:
     content = (
         f"<p>To finish, go back to <strong>{escape(app_name)}</strong> and enter this PIN:</p>\n"
         f'<p class="pin" id="pin">{escape(pin)}</p>\n'
-        '<p class="faint">It serves once. You can close this window afterwards.</p>'
+        '<p class="faint">It can be used only once. You can close this window afterwards.</p>'
     )
     return page("Access granted", content, headers=headers)
 
 
 def redirect(url: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """Returns a redirect to an address, which must be registered."""
+    """Returns a redirect to an address, which must be a registered one."""
     moved = {"Location": url, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
     return Answer(302, b"", {**moved, **(headers or {})}, HTML)
 
@@ -104,7 +104,7 @@ def hidden_fields(fields: Mapping[str, str]) -> str:
 
 
 def name_field(screen_name: str, known: Iterable[str], error: str) -> str:
-    """Returns the field of the sign-in form. A screen name is enough, because users have no passwords here."""
+    """Returns the input field of the sign-in form. A screen name is enough, because users have no passwords here."""
     options = "".join(f'<option value="{escape(name)}"></option>' for name in known)
     described = ' aria-describedby="problem" aria-invalid="true"' if error else ""
     return (

@@ -35,7 +35,8 @@ from socialapi.routes import oauth as routes
 from socialapi.routes.route import OAUTH, RateLimit, Route
 
 APP_ONLY_TOKENS: Final = RateLimit("app_only_tokens", 60, 60.0)
-"""A limit that the emulator chose. The documentation says that too many requests give code 99, but gives no number.
+"""The limit for app-only token requests, chosen by the emulator. The documentation specifies code 99 for too many
+requests, but no number.
 """
 
 _BAD_PARAMETER: Final = 170
@@ -44,7 +45,7 @@ _NOT_YOURS: Final = 348
 
 @serves(routes.APP_ONLY_TOKEN, caller=app_by_key)
 async def create_app_only_token(call: Call) -> Answer:
-    """Returns the outstanding token of the app, which stays the same until it is invalidated."""
+    """Returns the app-only token of the app, which stays the same until it is invalidated."""
     app = call.caller.app
     if not call.state.limits.take(APP_ONLY_TOKENS, (app.api_key,)).granted:
         raise Refusal(403, 99, "The app-only token was requested too often.")
@@ -74,18 +75,18 @@ def _parameter(call: Call, name: str) -> str:
 
 
 DECISION: Final = Route("POST", OAUTH, routes.OAUTH2_AUTHORIZE.path, object)
-"""The target of the page's form. Clients never call it, so it is declared here."""
+"""The route to which the page's form is sent. Clients never call it, so it is declared here."""
 
 _AUTHORIZE_PARAMETERS: Final = frozenset(routes.OAUTH2_AUTHORIZE.query.__annotations__)
 OFFLINE_SCOPE: Final = "offline.access"
-"""The scope without which there is no refresh token."""
+"""The scope that is required for a refresh token."""
 _SCOPE: Final = re.compile(r"[a-z]+(\.[a-z]+)*")
 _SCOPES: Final[Mapping[str, str]] = {
     "tweet.read": "See your posts",
     "tweet.write": "Create posts and articles in your name",
     "users.read": "See your profile",
     "follow.read": "See whom you follow and who follows you",
-    OFFLINE_SCOPE: "Stay connected until you end it",
+    OFFLINE_SCOPE: "Stay connected until you disconnect it",
 }
 
 
@@ -128,13 +129,13 @@ def _question(call: Call, given: Mapping[str, str]) -> Question:
     """Returns the question for the user. Redirects errors only if the URL is known to belong to the app."""
     app = call.state.apps.get(given.get("client_id", ""))
     if app is None or not is_registered(app, given.get("redirect_uri", "")):
-        sentence = "The app is unknown, or the address to go back to is not registered for it."
-        raise PageShown(html.message_page("This link is not right", sentence, status=400))
+        sentence = "The app is unknown, or its redirect URL is not registered."
+        raise PageShown(html.message_page("This link is invalid", sentence, status=400))
     _check_authorize(call, given)
     scopes = dict.fromkeys(given["scope"].split())
     return Question(
         app=app,
-        may=[_SCOPES.get(scope, f"Use what {scope} stands for") for scope in scopes],
+        may=[_SCOPES.get(scope, f"Use the permission {scope}") for scope in scopes],
         may_not=[] if "tweet.write" in scopes else [_SCOPES["tweet.write"]],
         action=DECISION.path,
         fields=dict(given),
@@ -149,7 +150,7 @@ def _check_authorize(call: Call, given: Mapping[str, str]) -> None:
         raise PageShown(_back(given, error=error, error_description=str(broken[0])))
     scopes = given["scope"].split()
     if not scopes or not all(_SCOPE.fullmatch(scope) for scope in scopes):
-        raise PageShown(_back(given, error="invalid_scope", error_description="scope must be names joined by blanks"))
+        raise PageShown(_back(given, error="invalid_scope", error_description="scope must be a space-separated list"))
 
 
 def _back(given: Mapping[str, str], **parameters: str) -> Answer:
@@ -162,7 +163,7 @@ def _state(given: Mapping[str, str]) -> dict[str, str]:
 
 
 ACCESS_TOKEN_SECONDS: Final = 7_200
-"""The lifetime of an access token, on the emulator's clock; the documentation gives none."""
+"""The lifetime of an access token, on the emulator's clock. The documentation does not specify one."""
 _TOKEN_PARAMETERS: Final = frozenset(field.name for field in attrs.fields(OAuth2TokenRequest))
 """The known parameters; others are ignored (RFC 6749, section 3.2)."""
 
@@ -189,8 +190,8 @@ async def create_tokens(call: Call) -> Answer:
 
 
 def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
-    """Returns the parameters, and the app by its key and secret, or by its key alone, because PKCE proves that it is
-    the same app throughout.
+    """Returns the parameters, and the app identified by its key and secret. The key alone is enough, because PKCE
+    proves that the same app started the sign-in.
     """
     if call.received.content_type != FORM or not call.received.complete:
         raise TokenError("invalid_request", f"the body must be sent as {FORM}")
@@ -201,14 +202,14 @@ def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
     if pair is not None:
         form.setdefault("client_id", pair[0])
     if "client_id" not in form:
-        raise TokenError("invalid_request", "client_id: is required, the key of the app")
+        raise TokenError("invalid_request", "client_id: is required and must be the app's key")
     app = call.state.apps.get(form["client_id"])
     if app is None:
-        raise TokenError("invalid_client", "there is no app with this client_id, which is the key of the app", 401)
+        raise TokenError("invalid_client", "there is no app with this client_id, which must be the app's key", 401)
     if pair is not None and pair[0] != app.api_key:
         raise TokenError("invalid_client", "client_id differs from the app in the Authorization header", 401)
     if pair is not None and not has_secret(app, pair[1]):
-        raise TokenError("invalid_client", "this is not the secret of the app", 401)
+        raise TokenError("invalid_client", "the secret is not the app's", 401)
     known = {name: value for name, value in form.items() if name in _TOKEN_PARAMETERS}
     if broken := broken_rules(call.route.body, known, now=call.state.clock.datetime()):
         unknown = broken[0].path == "grant_type" and "grant_type" in form
@@ -217,14 +218,14 @@ def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
 
 
 def _redeemed(call: Call, app: App, form: Mapping[str, str]) -> RefreshGrant:
-    """Uses up the code or the refresh token, and returns its grant."""
+    """Redeems the code or the refresh token, and returns its grant."""
     if form["grant_type"] == "refresh_token":
         held, token = call.state.sign_ins.refresh_tokens, form["refresh_token"]
         if token not in held:
             raise TokenError("invalid_grant", "there is no such refresh token")
         grant = held[token]
         if grant is None:
-            raise TokenError("invalid_grant", "the refresh token was used already: each use gives another one")
+            raise TokenError("invalid_grant", "the refresh token was already used: each use returns a new one")
         if grant.app_key != app.api_key:
             raise TokenError("invalid_grant", "the refresh token is another app's")
         held[token] = None
@@ -238,17 +239,17 @@ def _redeemed_code(call: Call, app: App, form: Mapping[str, str]) -> RefreshGran
         raise TokenError("invalid_grant", "there is no such code")
     was_used, code.used = code.used, True
     if was_used:
-        raise TokenError("invalid_grant", "the code was used already: a code works once")
+        raise TokenError("invalid_grant", "the code was already used: a code works only once")
     if code.app_key != app.api_key:
         raise TokenError("invalid_grant", "the code is another app's")
     if call.now >= code.expires_at:
-        raise TokenError("invalid_grant", f"the code has expired: it is good for {CODE_SECONDS:.0f} seconds")
+        raise TokenError("invalid_grant", f"the code has expired: it is valid for {CODE_SECONDS:.0f} seconds")
     if code.redirect_uri != form["redirect_uri"]:
-        raise TokenError("invalid_grant", "redirect_uri is not the one that the code was made for")
+        raise TokenError("invalid_grant", "redirect_uri does not match the one for which the code was issued")
     digest = hashlib.sha256(form["code_verifier"].encode()).digest()
     challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
     if not hmac.compare_digest(challenge.encode(), code.challenge.encode()):
-        raise TokenError("invalid_grant", "code_verifier does not fit the challenge that the code was made for")
+        raise TokenError("invalid_grant", "code_verifier does not match the code_challenge of the code")
     return RefreshGrant(app_key=code.app_key, user_id=code.user_id, scopes=code.scopes)
 
 

@@ -6,9 +6,9 @@ from typing import Final, Literal
 import attrs
 
 REQUEST_TOKEN_SECONDS: Final = 900.0
-"""The time that a user has to decide; the documentation gives none."""
+"""The time that a user has for the sign-in. The documentation does not specify one."""
 CODE_SECONDS: Final = 30.0
-"""The lifetime of an OAuth 2.0 code; the documentation gives none."""
+"""The lifetime of an OAuth 2.0 code. The documentation does not specify one."""
 OUT_OF_BAND: Final = "oob"
 
 
@@ -56,11 +56,11 @@ class PendingSignIns:
     request_tokens: dict[str, RequestToken] = attrs.field(factory=dict)
     codes: dict[str, Code] = attrs.field(factory=dict)
     refresh_tokens: dict[str, RefreshGrant | None] = attrs.field(factory=dict)
-    """The grants of refresh tokens; None for a token that was used."""
+    """The grants by refresh token, or None if the token was used."""
     granted: dict[tuple[str, str], Literal["read", "write"]] = attrs.field(factory=dict)
     """The access that users have granted apps, by (app key, user id)."""
     browsers: dict[str, str] = attrs.field(factory=dict)
-    """The signed-in user by the cookie of their browser."""
+    """The ids of the signed-in users, by browser cookie."""
     form_key: bytes = attrs.field(factory=lambda: secrets.token_bytes(32), repr=False)
     """The key that seals the forms of the pages."""
     access_tokens_made: int = 0

@@ -1,4 +1,4 @@
-"""Handlers of the OAuth 1.0a sign-in in three steps, and the callback URLs of an app."""
+"""Handlers for the three steps of the OAuth 1.0a sign-in, and the callback URLs of an app."""
 
 import secrets
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def is_registered(app: App, url: str) -> bool:
-    """Returns whether the URL belongs to the app, with any query, or is on loopback, with any port.
+    """Returns whether the URL belongs to the app, with any query, or is a loopback URL, with any port.
 
     A loopback listener uses a free port, which cannot be registered beforehand (RFC 8252, section
     7.3).
@@ -44,7 +44,7 @@ def _parts(url: str) -> SplitResult | None:
 
 
 def with_parameters(url: str, parameters: Mapping[str, str]) -> str:
-    """Returns the address with parameters added after its own."""
+    """Returns the address with parameters appended to its own."""
     parts = urlsplit(url)
     query = "&".join(each for each in (parts.query, urlencode(parameters)) if each)
     return urlunsplit(parts._replace(query=query, path=parts.path or "/"))
@@ -57,7 +57,7 @@ CALLBACK_NOT_APPROVED: Final = 415
 
 
 def signing_app(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the app that signed without any token."""
+    """Returns the app that signed the request without a token."""
 
     def secret_of(app: App, protocol: Mapping[str, str]) -> str:
         return ""
@@ -66,7 +66,7 @@ def signing_app(state: State, received: Received, path_parameters: Mapping[str, 
 
 
 def signing_request_token(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the app that signed with its own unused request token."""
+    """Returns the app that signed the request with its own unused request token."""
 
     def secret_of(app: App, protocol: Mapping[str, str]) -> str:
         token = state.sign_ins.request_tokens.get(protocol.get("oauth_token", ""))
@@ -75,7 +75,7 @@ def signing_request_token(state: State, received: Received, path_parameters: Map
         if token.app_key != app.api_key:
             raise expired_token(" The request token is another app's.")
         if token.state == "used":
-            raise expired_token(" The request token was exchanged already.")
+            raise expired_token(" The request token was already exchanged.")
         if _is_over(state, token):
             raise expired_token(f" The request token is older than {REQUEST_TOKEN_SECONDS / 60:.0f} minutes.")
         return token.secret
@@ -84,19 +84,19 @@ def signing_request_token(state: State, received: Received, path_parameters: Map
 
 
 def signing_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the user whose access token signed the request, with any permissions."""
+    """Returns the user whose access token signed the request, regardless of its permissions."""
     return signing_token(state, received).caller
 
 
 @serves(routes.REQUEST_TOKEN, caller=signing_app)
 async def create_request_token(call: Call) -> Answer:
-    """Creates a token for one sign-in; its callback address cannot change later."""
+    """Creates a token for one sign-in. Its callback address cannot change later."""
     app = call.caller.app
     callback = _protocol(call).get("oauth_callback", "")
     if not callback:
         raise Refusal(400, MISSING_PARAMETER, "oauth_callback is missing: a URL registered for the app, or oob")
     if callback != OUT_OF_BAND and not is_registered(app, callback):
-        message = "Callback URL not approved for this client application. Approved ones are registered for the app."
+        message = "Callback URL not approved for this client application. Approved URLs are registered for the app."
         raise Refusal(403, CALLBACK_NOT_APPROVED, message)
     parameters = call.received.parameters()
     if broken := broken_rules(call.route.body, parameters, now=call.state.clock.datetime()):
@@ -115,7 +115,7 @@ async def create_request_token(call: Call) -> Answer:
 
 @serves(routes.ACCESS_TOKEN, caller=signing_request_token)
 async def create_access_token(call: Call) -> Answer:
-    """Returns the user's access token, for the verifier that the user was given."""
+    """Returns the user's access token in exchange for the verifier that was issued to the user."""
     protocol = _protocol(call)
     given = {**call.received.parameters(), **protocol}
     request_token = call.state.sign_ins.request_tokens[protocol["oauth_token"]]
@@ -125,7 +125,7 @@ async def create_access_token(call: Call) -> Answer:
     if request_token.state != "approved":
         raise Refusal(401, NOT_AUTHENTICATED, "the user has not approved this request token")
     if not secrets.compare_digest(verifier.encode(), request_token.verifier.encode()):
-        raise Refusal(401, NOT_AUTHENTICATED, "oauth_verifier is not the one that the user was given")
+        raise Refusal(401, NOT_AUTHENTICATED, "oauth_verifier is not the one that was issued to the user")
     request_token.state = "used"
     user = call.state.users[request_token.user_id]
     made = call.state.new_access_token(call.caller.app, user, request_token.access)
@@ -134,14 +134,14 @@ async def create_access_token(call: Call) -> Answer:
 
 @serves(routes.INVALIDATE_TOKEN, caller=signing_user)
 async def invalidate_token(call: Call) -> Answer:
-    """Invalidates the token that the request is signed with, and returns it."""
+    """Invalidates the token with which the request is signed, and returns it."""
     token = _protocol(call)["oauth_token"]
     del call.state.access_tokens[token]
     return answer({"access_token": token})
 
 
 def is_open(state: State, token: RequestToken) -> bool:
-    """Returns whether the user can still decide about the token."""
+    """Returns whether the user can still approve or deny the token."""
     return token.state == "pending" and not _is_over(state, token)
 
 
@@ -154,5 +154,5 @@ def _protocol(call: Call) -> dict[str, str]:
 
 
 def _pairs(**values: str) -> Answer:
-    """Returns pairs joined by ampersands, as the documented example has them."""
+    """Returns pairs joined by ampersands, as in the documented example."""
     return Answer(200, urlencode(values).encode(), {"Cache-Control": "no-store"}, f"{FORM}; charset=utf-8")

@@ -18,7 +18,7 @@ Fields = Mapping[str, Any]
 
 @attrs.frozen(kw_only=True)
 class ActivityEvent:
-    """An activity event. `event_type` is kept as given, even if deprecated; `filter` says who receives it."""
+    """An activity event. `event_type` is kept as given, even if deprecated. `filter` determines who receives it."""
 
     event_id: str
     event_type: str
@@ -59,7 +59,9 @@ def subscribed_apps(platform: Platform) -> set[str]:
 def routed(
     subscriptions: Sequence[ActivitySubscription | None], webhook_ids: Sequence[str]
 ) -> Iterator[tuple[str, ActivitySubscription | None]]:
-    """Yields the webhooks of an app that get an event, each once: the one a subscription names, or else every one."""
+    """Yields the webhooks of an app that receive an event, each once: the webhook of a subscription, or all webhooks if
+    the subscription has none.
+    """
     seen: set[str] = set()
     for subscription in subscriptions:
         named = None if subscription is None else subscription.webhook_id
@@ -84,8 +86,8 @@ def _matches(subscription: ActivitySubscription, event: ActivityEvent) -> bool:
 
 
 def _is_of_type(event_type: str, wanted: str, direction: str | None) -> bool:
-    """Returns whether an event is of the wanted type. A direction, if given, decides between sent
-    and received, whichever the type names.
+    """Returns whether an event has the wanted type. A direction, if given, decides between sent and received, and
+    overrides the one in the type.
     """
     family, _, kind = event_type.partition(".")
     wanted_family, _, wanted_kind = wanted.partition(".")
@@ -108,7 +110,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class EventRouter:
-    """Finds the subscriptions of events, and remembers recent events that any app would have received."""
+    """The matching of events to subscriptions. Also keeps the recent events that any app would have received."""
 
     def __init__(self, streams: StreamHub, deliveries: Deliveries) -> None:
         self._streams = streams
@@ -116,12 +118,11 @@ class EventRouter:
         self._recent: Recent[Mapping[str, bytes]] = Recent()
 
     def reset(self) -> None:
-        """Forgets everything."""
+        """Removes all recent events."""
         self._recent.clear()
 
     def lines(self, state: State, event: ActivityEvent, *, also_unsubscribed: bool) -> Iterator[StreamLine]:
-        """Yields the lines of the event for everybody who gets it; `also_unsubscribed` includes
-        apps without any subscription.
+        """Yields the lines of the event for all recipients. `also_unsubscribed` includes apps without any subscription.
         """
         found: dict[str, Sequence[ActivitySubscription]] = dict(matching_subscriptions(state.platform, event))
         if also_unsubscribed:
@@ -137,6 +138,6 @@ class EventRouter:
                 yield StreamLine(event.encoded(subscription), outboxes=(self._deliveries.outbox(webhooks[webhook_id]),))
 
     def missed(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
-        """Returns the lines that the app would have got within the last `seconds`."""
+        """Returns the lines that the app would have received within the last `seconds`."""
         recent = self._recent.since(state.clock.now() - seconds)
         return (lines[app_key] + LINE_END for lines in recent if app_key in lines)

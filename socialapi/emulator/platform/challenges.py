@@ -15,16 +15,16 @@ from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.state import State
 
 CHALLENGE_SECONDS: Final = 3.0
-"""The real time that a response may take. The documentation gives no number."""
+"""The real time that a response may take. The documentation does not specify one."""
 MAX_ANSWER_BYTES: Final = 65_536
 RECHECK_SECONDS: Final = 3_600.0
 """The interval at which webhooks are challenged again, on the emulator's clock."""
 
 
 class Challenges:
-    """Sends challenges, and repeats them every hour.
+    """Challenges for webhooks, which are sent on request and every hour.
 
-    `state_now` returns the state whose webhooks are checked, which a reset replaces.
+    `state_now` returns the current state, because a reset replaces it.
     """
 
     def __init__(self, outgoing: Outgoing, state_now: Callable[[], State]) -> None:
@@ -41,7 +41,7 @@ class Challenges:
         self._watcher = asyncio.create_task(self._watch(), name="socialapi-emulator-webhook-checks")
 
     async def close(self) -> None:
-        """Stops the background checks, and gives up challenges that are under way."""
+        """Stops the background checks, and cancels those in progress."""
         if self._watcher is not None:
             self._watcher.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -52,7 +52,7 @@ class Challenges:
         self._moved.set()
 
     async def settle(self) -> None:
-        """Sends every challenge that is due, and waits for the outcomes."""
+        """Sends every challenge that is due, and waits for the results."""
         async with self._turn:
             while due := [webhook for webhook in self._webhooks() if self._seconds_left(webhook) <= 0]:
                 state = self._state_now()
@@ -74,12 +74,14 @@ class Challenges:
                     body = await _read_answer(response)
                 return _challenge_failure(response.status, body, signed(token.encode(), consumer_secret))
         except TimeoutError:
-            return f"no answer came within {CHALLENGE_SECONDS:g} s"
+            return f"there was no answer within {CHALLENGE_SECONDS:g} s"
         except (aiohttp.ClientError, OSError, ValueError) as reason:
             return f"the request failed: {type(reason).__name__}"
 
     async def _check_again(self, state: State, webhook: Webhook) -> None:
-        """Challenges a webhook. One that fails becomes invalid; only a PUT makes it valid again."""
+        """Challenges a webhook. If the challenge fails, the webhook becomes invalid, and only a PUT makes it valid
+        again.
+        """
         reason = await self.failure(webhook.url, state.apps[webhook.app_key].api_key_secret)
         webhook.checked_at = state.clock.now()
         if reason is not None:
@@ -102,7 +104,7 @@ class Challenges:
 
 
 async def _read_answer(response: aiohttp.ClientResponse) -> bytes | None:
-    """Returns the body, or None if it is too long; then the rest is not read."""
+    """Returns the body, or None if it is too long, in which case the rest is not read."""
     body = b""
     async for chunk in response.content.iter_any():
         body += chunk
@@ -122,5 +124,5 @@ def _challenge_failure(status: int, body: bytes | None, expected: str) -> str | 
         return "the answer is not JSON"
     given = answer.get("response_token") if isinstance(answer, dict) else None
     if not isinstance(given, str) or not hmac.compare_digest(given.encode(), expected.encode()):
-        return "the response_token is not the HMAC-SHA256 of the crc_token with the app's secret"
+        return "response_token is not the HMAC-SHA256 of crc_token with the app's secret"
     return None

@@ -20,18 +20,18 @@ _MEDIA_NAMES: Final = ("media_key", "media_id", "id")
 
 @serves(routes.ARTICLE_DRAFT)
 async def draft_article(call: Call) -> Answer:
-    """Creates a draft, which only its author sees, and returns it."""
+    """Creates a draft, which only its author can see, and returns it."""
     body = call.body
     if not body["title"].strip():
         raise invalid("title", "must not be blank", body["title"])
-    # A cover may be named by its key or its id, since neither is documented.
+    # A cover may be identified by its key or its id, because the documentation does not specify which.
     cover = body.get("cover_media", {})
     media = call.state.platform.media
     known = {*media, *(key.partition("_")[2] for key in media)}
     for name in _MEDIA_NAMES:
         if name in cover and not (isinstance(cover[name], str) and cover[name] in known):
             parameter = f"cover_media.{name}"
-            raise invalid(parameter, "names no uploaded medium", str(cover[name])[:100])
+            raise invalid(parameter, "does not match any uploaded medium", str(cover[name])[:100])
     article = StoredArticle(
         id=str(call.state.platform.new_id(call.now)),
         author_id=call.user.id,
@@ -45,13 +45,13 @@ async def draft_article(call: Call) -> Answer:
 
 @serves(routes.ARTICLE_PUBLISH)
 async def publish_article(call: Call) -> Answer:
-    """Publishes the draft as a post, which is possible once, and returns the post."""
+    """Publishes the draft as a post, and returns the post. A draft can be published only once."""
     author = call.user
     article = call.state.platform.articles.get(call.path["article_id"])
     if article is None or article.author_id != author.id:
         raise platform_not_found("article", "article_id", call.path["article_id"])
     if article.post_id is not None:
-        raise Refusal(409, "CONFLICT", f"the article was published before, as post {article.post_id}")
+        raise Refusal(409, "CONFLICT", f"the article was already published, as post {article.post_id}")
     link = f"https://social.example/{author.username}/articles/{article.id}"
     post = new_post(call.state, author, f"{article.title}\n\n{link}")
     article.post_id = post.id
@@ -84,7 +84,7 @@ async def news_story(call: Call) -> Answer:
 
 @serves(routes.NOTE_EVALUATE)
 async def evaluate_note(call: Call) -> Answer:
-    """Returns a score from 0 to 1, which is always the same for the same note."""
+    """Returns a score from 0 to 1, which is always the same for the same text."""
     _check_post(call, call.body)
     content = orjson.dumps(call.body, option=orjson.OPT_SORT_KEYS)
     return data({"claim_opinion_score": hashlib.sha256(content).digest()[0] / 255})
@@ -102,7 +102,9 @@ async def submit_note(call: Call) -> Answer:
 
 @serves(routes.NOTES_ELIGIBLE_POSTS)
 async def eligible_posts(call: Call) -> Answer:
-    """Returns the posts that a note can be written on, with the field parameters of every post."""
+    """Returns the posts on which notes can be written. Accepts the same field parameters as other calls that return
+    posts.
+    """
     selected = selection(call.query)
     page = paginate(call, Numbered(call.state.platform.notable_posts, newest_first=True))
     return posts_answer(call, call.state.platform.posts.known(page.positions), selected, meta=page.meta)
@@ -110,14 +112,14 @@ async def eligible_posts(call: Call) -> Answer:
 
 @serves(routes.NOTES_WRITTEN)
 async def notes_written(call: Call) -> Answer:
-    """Returns the notes of the caller, the newest first."""
+    """Returns the notes of the caller, newest first."""
     own = {key: note for key, note in call.state.platform.notes.items() if note.writer == _writer(call)}
     shown, meta = paginate_items(call, own, _shown, newest_first=True)
     return data(shown, meta=meta)
 
 
 def _writer(call: Call) -> str:
-    """Returns the id of the user, or the key of an app that writes without one."""
+    """Returns the id of the user, or the key of an app that acts without a user."""
     return call.caller.user.id if call.caller.user else call.caller.app.api_key
 
 

@@ -20,13 +20,13 @@ from socialapi.emulator.state import State
 
 _LOOPBACK: Final = (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6))
 _IDLE_SECONDS: Final = 2.0
-"""The time an unused connection is kept: shorter than receivers keep it, so that none is used while
-it is being closed.
+"""The time for which an unused connection is kept open. Receivers keep it longer, so no connection is used while its
+receiver closes it.
 """
 
 
 class LocalhostResolver(aiohttp.ThreadedResolver):
-    """Always resolves `localhost` and the names below it to loopback, and other names as usual."""
+    """A resolver that always resolves `localhost` and the names below it to loopback, and other names as usual."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -41,8 +41,8 @@ class LocalhostResolver(aiohttp.ThreadedResolver):
 
 
 class Outgoing:
-    """The sender of requests to the targets of webhook URLs. Uses no proxy of the environment, and connects only to
-    this machine unless `rule` allows others.
+    """The sender of requests to the targets of webhook URLs. Ignores proxies from the environment, and connects only to
+    this machine unless `rule` allows other hosts.
 
     `fixed` targets exist from the start and survive a reset.
     """
@@ -55,13 +55,13 @@ class Outgoing:
 
     @property
     def client(self) -> aiohttp.ClientSession:
-        """The client; there is one only while the emulator runs."""
+        """The HTTP client, which exists only while the emulator runs."""
         assert self._client is not None
         return self._client
 
     async def open(self) -> None:
-        """Creates the client. It does not limit connections, because callers do: a full connector
-        would hold up challenges.
+        """Creates the client. The client does not limit connections, because a full connector would delay challenges.
+        Its callers limit them.
         """
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS, resolver=LocalhostResolver())
         self._client = aiohttp.ClientSession(
@@ -78,26 +78,27 @@ class Outgoing:
             await self._client.close()
 
     def reset(self) -> None:
-        """Forgets the targets that were added."""
+        """Removes the targets that were added after the start."""
         self.targets.clear()
         self.targets.update(self._fixed)
 
 
 QUEUE_EVENTS: Final = 10_000
-"""The number of events that may wait for a webhook. Further ones are lost, unless their publisher waits for room."""
+"""The maximum number of events waiting for a webhook. Further events are lost unless their publisher waits for room."""
 ROOM_EVENTS: Final = 8_000
 IN_FLIGHT: Final = 32
-"""The number of deliveries to one webhook that may be in progress at once."""
+"""The maximum number of deliveries to one webhook that are in progress at once."""
 HISTORY_SECONDS: Final = 86_400.0
 HISTORY_EVENTS: Final = 200_000
-"""The limits of a replay: a day by the emulator's clock, and this number of events."""
+"""The maximum number of events kept for replays. Events older than a day by the emulator's clock are not kept either.
+"""
 
 UNANSWERED: Final = "unanswered"
 
 
 @attrs.define
 class DeliveryCounters:
-    """The outcomes of the deliveries to a webhook. Forged ones, sent by faults, are counted separately."""
+    """The outcomes of the deliveries to a webhook. Forged deliveries, which faults send, are counted separately."""
 
     url: str
     delivered: int = 0
@@ -122,7 +123,7 @@ class DeliveryCounters:
         self.forgeries_accepted += is_success(status)
 
     def to_wire(self) -> dict[str, Any]:
-        """Returns the counts as the ledger has them."""
+        """Returns the counts in the format of the ledger."""
         return {
             "url": self.url,
             "delivered": self.delivered,
@@ -139,7 +140,7 @@ def is_success(status: int | None) -> bool:
 
 
 class Outbox:
-    """A bounded queue of bodies in sending order, and a bounded history."""
+    """A webhook's bounded queue of bodies in sending order, and its bounded history."""
 
     def __init__(self, webhook: Webhook, counters: DeliveryCounters) -> None:
         self.webhook = webhook
@@ -154,7 +155,8 @@ class Outbox:
         self._closed = False
 
     def put(self, body: bytes, copies: int = 1) -> bool:
-        """Adds an event, or several copies of it. Returns False if too many wait; then it is lost."""
+        """Adds an event, or several copies of it. Returns False if the queue is full, in which case the event is lost.
+        """
         if len(self._waiting) >= QUEUE_EVENTS:
             self.counters.skipped += copies
             return False
@@ -163,19 +165,18 @@ class Outbox:
         return True
 
     def published(self, body: bytes, now: float) -> None:
-        """Remembers an event for replays, even if its delivery fails or is skipped, because replays are for such
-        events.
+        """Stores an event for replays, even if its delivery fails or is skipped, because replays exist for such events.
         """
         while self._history and self._history[0][0] < now - HISTORY_SECONDS:
             self._history.popleft()
         self._history.append((now, body))
 
     def published_between(self, begin: float, end: float) -> list[bytes]:
-        """Returns the remembered events of a time, each once."""
+        """Returns the stored events of a period, each once."""
         return [body for at, body in self._history if begin <= at <= end]
 
     def take(self) -> bytes | None:
-        """Returns the next body to send, or None if nothing waits or nothing more may be sent now."""
+        """Returns the next body to send, or None if none is waiting or too many deliveries are in progress."""
         if not self._waiting or self.in_flight >= IN_FLIGHT:
             return None
         self.in_flight += 1
@@ -185,20 +186,20 @@ class Outbox:
         return body
 
     def finish(self) -> None:
-        """Ends a delivery, so that another one may start."""
+        """Ends a delivery, so that another one can start."""
         self.in_flight -= 1
         self._finished += 1
         self._progress.set()
 
     async def finished(self) -> None:
-        """Waits until everything added so far was delivered or given up."""
+        """Waits until all events added so far have been delivered or have failed."""
         last = self._queued
         while self._finished < last and not self._closed:
             self._progress.clear()
             await self._progress.wait()
 
     def close(self) -> None:
-        """Drops everything that waits."""
+        """Drops all waiting events."""
         self._closed = True
         self._progress.set()
         self.counters.skipped += len(self._waiting)
@@ -219,13 +220,13 @@ class Outbox:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether publishers that can wait should."""
+        """Whether the queue is so full that publishers that can wait should do so."""
         return len(self._waiting) >= ROOM_EVENTS
 
 
 SIGNATURE_HEADER: Final = "x-service-webhooks-signature"
 DELIVERY_SECONDS: Final = 10.0
-"""The time that a delivery may take, in real time; the documentation gives none."""
+"""The real time that a delivery may take. The documentation does not specify one."""
 
 _WRONG_SECRET: Final = "not the secret of any app"  # noqa: S105 - what forgeries are signed with
 _LARGE: Final = 1_000_000
@@ -244,13 +245,13 @@ class Deliveries:
         self._replays: Counter[str] = Counter()
 
     async def close(self) -> None:
-        """Gives up all deliveries, waiting or in progress; the counters stay."""
+        """Cancels all deliveries, waiting or in progress, but keeps the counters."""
         tasks = list(self._tasks)
         self._give_up()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def reset(self) -> None:
-        """Forgets everything."""
+        """Cancels all deliveries, and removes all queues and counters."""
         self._give_up()
         self._counters_of.clear()
 
@@ -270,18 +271,18 @@ class Deliveries:
         return found
 
     def forget(self, webhook_id: str) -> None:
-        """Drops the events that wait for a deleted webhook."""
+        """Drops the waiting events of a deleted webhook."""
         if (outbox := self._outboxes.pop(webhook_id, None)) is not None:
             outbox.close()
 
     def send(self, outbox: Outbox, body: bytes, copies: int = 1) -> None:
-        """Adds an event to the outbox, which delivers it in its turn."""
+        """Adds an event to the outbox, which delivers events in order."""
         outbox.published(body, self._state_now().clock.now())
         if outbox.put(body, copies):
             self._start(outbox)
 
     def replay(self, webhooks: Sequence[Webhook], begin: float, end: float) -> int:
-        """Delivers the webhooks' events of this period again. Returns the number of events."""
+        """Redelivers the events that the webhooks should have received in this period. Returns the number of events."""
         found = {webhook.id: self.outbox(webhook).published_between(begin, end) for webhook in webhooks}
         for webhook in webhooks:
             if bodies := found[webhook.id]:
@@ -292,7 +293,7 @@ class Deliveries:
         app_key = outbox.webhook.app_key
         self._replays[app_key] += 1
         task = self._own(self._send_again(outbox, bodies))
-        # Not in the coroutine, because a coroutine that is cancelled before its first step never runs its end.
+        # A callback, because a coroutine that is cancelled before its first step never runs its `finally` blocks.
         task.add_done_callback(lambda _: self._replays.subtract((app_key,)))
 
     def is_replaying(self, app_key: str) -> bool:
@@ -300,7 +301,7 @@ class Deliveries:
         return self._replays[app_key] > 0
 
     async def settle(self) -> None:
-        """Waits until everything was delivered."""
+        """Waits until all deliveries have ended."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -309,7 +310,7 @@ class Deliveries:
         return {webhook_id: counters.to_wire() for webhook_id, counters in self._counters_of.items()}
 
     def to_wire(self, webhook: Webhook) -> dict[str, Any]:
-        """Returns the outcomes for a webhook, and the number of events that wait for it or are being delivered."""
+        """Returns the outcomes for a webhook, and the numbers of its waiting events and of deliveries in progress."""
         outbox = self.outbox(webhook)
         return {**outbox.counters.to_wire(), "waiting": outbox.waiting, "in_flight": outbox.in_flight}
 
@@ -353,7 +354,7 @@ class Deliveries:
             if fault.fault == "delivery_duplicate":
                 counters.count(await self._post(url, body, signature))
             elif fault.fault == "delivery_tampered":
-                # The body is still JSON and has the same event, so that only the signature gives the forgery away.
+                # The body is still JSON with the same event, so only the signature reveals the forgery.
                 counters.count_forgery(await self._post(url, body[:-1] + b',"tampered":true}', signature))
             elif fault.fault == "delivery_forged":
                 counters.count_forgery(await self._post(url, body, signed(body, _WRONG_SECRET)))
@@ -367,7 +368,7 @@ class Deliveries:
         if target is None or self._outgoing.rule.problem(target) is not None:
             return None
         headers = {"Content-Type": "application/json"} | ({} if signature is None else {SIGNATURE_HEADER: signature})
-        # aiohttp warns of large bodies that are given as bytes.
+        # aiohttp warns about large bodies that are passed as bytes.
         content = body if len(body) < _LARGE else io.BytesIO(body)
         try:
             async with (

@@ -31,8 +31,8 @@ class StreamLine:
 
 
 def publish_at_once(lines: Iterable[StreamLine], deliveries: Deliveries) -> None:
-    """Adds the lines to the queues immediately. A stream with a full queue ends, and a webhook with a full queue misses
-    the event.
+    """Adds the lines to the queues immediately. A stream with a full queue is ended, and a webhook with a full queue
+    misses the event.
     """
     for line in lines:
         framed = line.content + LINE_END
@@ -43,8 +43,8 @@ def publish_at_once(lines: Iterable[StreamLine], deliveries: Deliveries) -> None
 
 
 async def publish_with_backpressure(lines: Iterable[StreamLine], deliveries: Deliveries, copies: int) -> dict[str, int]:
-    """Adds the lines to the queues, waiting for room in full ones. Returns how many streams and
-    webhooks they were sent to.
+    """Adds the lines to the queues, waiting for room in full queues. Returns the numbers of streams and webhooks that
+    receive them.
     """
     count = {"streams": 0, "webhooks": 0}
     for line in lines:
@@ -68,11 +68,11 @@ T = TypeVar("T")
 
 RECENT_SECONDS: Final = 300.0
 RECENT_THINGS: Final = 100_000
-"""The maximum number of items that are remembered."""
+"""The maximum number of recent items that are kept."""
 
 
 class Recent(Generic[T]):
-    """The newest items with their times, oldest first; bounded in time and number."""
+    """The newest items with their times, oldest first, limited by age and number."""
 
     def __init__(self) -> None:
         self._things: deque[tuple[float, T]] = deque(maxlen=RECENT_THINGS)
@@ -84,11 +84,11 @@ class Recent(Generic[T]):
         self._things.append((now, thing))
 
     def since(self, earliest: float) -> Sequence[T]:
-        """Returns the items published since then; later additions are not included."""
+        """Returns the items published since `earliest`. Items added after the call are not included."""
         return [thing for at, thing in self._things if at >= earliest]
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Removes all items."""
         self._things.clear()
 
 
@@ -100,8 +100,8 @@ _SHUTDOWN_PATIENCE: Final = 0.2
 _SHORTEST_WAIT: Final = 0.01
 
 _DETAILS: Final = {
-    "ForceDisconnect": "the connection was ended on request, or its place was needed",
-    "SlowReader": "the client takes less than arrives",
+    "ForceDisconnect": "the connection was closed on request, or its slot was needed",
+    "SlowReader": "the client reads more slowly than events arrive",
 }
 
 
@@ -136,10 +136,10 @@ class StreamHub:
     # Opening -----------------------------------------------------------------------------------------------------
 
     def check_room(self, state: State, app_key: str, endpoint_id: str) -> None:
-        """Refuses a connection beyond the number that an app may have open to an endpoint."""
+        """Refuses a connection if the app has the maximum number of connections to the endpoint."""
         most = state.platform.max_connections
         if len(self._live.get((app_key, endpoint_id), ())) >= most:
-            message = f"the app has {most} connections to this endpoint, as many as it may"
+            message = f"the app has {most} connections to this endpoint, which is the maximum"
             raise Refusal(
                 429,
                 "TOO_MANY_REQUESTS",
@@ -210,11 +210,11 @@ class StreamHub:
 
     def problem_line(self, disconnect_type: str) -> bytes:
         """Returns the problem that ends a stream."""
-        detail = _DETAILS.get(disconnect_type, "the stream was ended for operational reasons")
+        detail = _DETAILS.get(disconnect_type, "the stream was closed for operational reasons")
         return self.line_of("operational-disconnect", detail, {"disconnect_type": disconnect_type})
 
     def line_of(self, slug: str, detail: str, fields: Mapping[str, Any]) -> bytes:
-        """Returns a problem as a line."""
+        """Returns a problem as a line of the stream."""
         return orjson.dumps({"errors": [problem(self._problem_base_url(), slug, slug, detail) | dict(fields)]})
 
     def _forget(self, stream: LiveStream) -> None:
@@ -230,7 +230,7 @@ class StreamHub:
     # Time --------------------------------------------------------------------------------------------------------
 
     def time_moved(self) -> None:
-        """Adds the lines to the queues that are due because the clock was advanced."""
+        """Runs the keep-alives and timeouts that are due because the clock was advanced."""
         for stream in self.streams:
             stream.tick()
         self._moved.set()

@@ -20,7 +20,7 @@ _PLACES: Final = ("Lofoten", "Dolomites", "Cairngorms", "Tatra Mountains", "Jotu
 _NAMED: Final = re.compile("|".join(_PLACES))
 _LONGEST_DISPLAY: Final = 34
 
-# The sites whose pages the service knows, with their titles.
+# The sites known to the service, with the titles of their pages.
 _SITES: Final[Mapping[str, str]] = {
     "northwind.example": "Northwind Outdoor",
     "harbourbooks.example": "Harbour Books",
@@ -28,7 +28,7 @@ _SITES: Final[Mapping[str, str]] = {
 
 
 def entities_of(text: str, id_of: Callable[[str], str | None]) -> dict[str, list[Found]]:
-    """Returns links, mentions, hashtags and names. Offsets count characters, and `end` is one past the last.
+    """Returns links, mentions, hashtags and names. Offsets count characters, and `end` is one past the last character.
 
     `id_of` returns the id of the user with a name, if there is one.
     """
@@ -85,7 +85,7 @@ def _link(url: str) -> Found:
 EDIT_SECONDS: Final = 3_600.0
 """The time for which a post can be edited."""
 MAX_EDITS: Final = 5
-"""The number of times that a post can be edited; the documentation gives none."""
+"""The number of times that a post can be edited. The documentation does not specify one."""
 
 _KEPT_BY_EDITS: Final = (
     *("conversation_id", "in_reply_to_user_id", "referenced_tweets", "community_id", "paid_partnership"),
@@ -107,8 +107,8 @@ def new_post(
     shared_with_followers: bool = False,
     **further: Any,
 ) -> PostRecord:
-    """Creates and stores a post, which may have `further` fields. The posts that it refers to count
-    it, and the versions before it name it.
+    """Creates and stores a post, which may have `further` fields. Increments the counts of the posts that it refers to,
+    and adds it to the edit history of its earlier versions.
     """
     now = state.clock.now()
     post_id = str(state.platform.new_id(now))
@@ -163,13 +163,13 @@ def post_fields(state: State, author: User, post_id: str, text: str, at: float) 
 
 
 def _follow(posts: PostStore, fields: dict[str, Any], previous: PostRecord) -> None:
-    """Makes a post the next version of the previous one. All versions list each other, and share
-    the conversation and the end of the time for edits.
+    """Makes a post the next version of the previous one. All versions list each other, and share the conversation and
+    the deadline for edits.
     """
     before = previous.fields
     history = [*before["edit_history_tweet_ids"], fields["id"]]
     for version in posts.known(history):
-        if version.author_id == previous.author_id:  # the control plane may have given any history
+        if version.author_id == previous.author_id:  # the control plane may have set any history
             content = packed_json(version.fields | {"edit_history_tweet_ids": history})
             replaced = version.replaced or version.id == previous.id
             posts.put(attrs.evolve(version, content=content, replaced=replaced))

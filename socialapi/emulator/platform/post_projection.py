@@ -16,7 +16,7 @@ Fields = Mapping[str, Any]
 
 
 def may_read(author: User, reader: User | None) -> bool:
-    """Returns whether the reader may read the author's posts. Only the author may read protected posts."""
+    """Returns whether the reader may read the author's posts. Protected posts are visible only to their author."""
     return not author.profile.get("protected") or author is reader
 
 
@@ -34,7 +34,7 @@ def not_authorized(
         problem_base_url,
         "not-authorized-for-resource",
         "Authorization Error",
-        f"the {kind} that {parameter} names is protected: {value}",
+        f"the {kind} in {parameter} is protected: {value}",
         value=value,
         resource_id=value,
         resource_type=kind,
@@ -44,7 +44,7 @@ def not_authorized(
 
 
 class Includes:
-    """The related objects that expansions name, without repetitions, as the caller may read them."""
+    """The related objects that the expansions select, without duplicates and limited to what the caller may read."""
 
     def __init__(
         self, state: State, problem_base_url: str, selected: Selection, *, caller: Caller | None = None
@@ -71,13 +71,13 @@ class Includes:
                     self._found["places"][place["id"]] = pick_fields(place, self._selected.place)
             elif expansion != "pinned_tweet_id":
                 self._add_users(post, expansion)
-        if "pinned_tweet_id" in expansions:  # of the users that the others have brought
+        if "pinned_tweet_id" in expansions:  # of the users that other expansions added
             pinned = [self._state.users[user_id].profile.get("pinned_tweet_id") for user_id in self._found["users"]]
             for found in self._state.platform.posts.known(filter(None, pinned)):
                 self._add_post(found, "pinned_tweet_id")
 
     def shown(self) -> dict[str, list[Any]]:
-        """Returns the objects by kind, without kinds that have none."""
+        """Returns the objects by kind, without empty kinds."""
         return {kind: list(objects.values()) for kind, objects in self._found.items() if objects}
 
     def _add_users(self, post: Fields, expansion: str) -> None:
@@ -92,8 +92,8 @@ class Includes:
     def _add_user(self, user_id: str) -> None:
         user = self._state.users.get(user_id)
         if user is not None and user_id not in self._found["users"]:
-            # Only users, not apps, read how others are connected to them, and only the owner reads
-            # an e-mail address.
+            # Only users, not apps, can read how others are connected to them, and only its owner can read an email
+            # address.
             is_reader = self._reader is user
             hidden = () if self._reader is not None and not is_reader else ("connection_status",)
             fields = user.profile | {"public_metrics": public_metrics(self._state, user)}
@@ -103,9 +103,9 @@ class Includes:
                 {name: value for name, value in fields.items() if name not in hidden}, self._selected.user
             )
             if "confirmed_email" in self._selected.user and "confirmed_email" not in self._found["users"][user_id]:
-                # Only a user's own OAuth 2.0 token with the scope may read it.
+                # Reading it requires the user's own OAuth 2.0 token with the scope.
                 detail = (
-                    f"confirmed_email of user {user.id} is for their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
+                    f"confirmed_email of user {user.id} requires their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
                 )
                 about = {"field": "confirmed_email", "resource_type": "user", "section": "includes"}
                 base = self._problem_base_url
@@ -152,7 +152,7 @@ _SELECTING: Final = ("tweet.fields", "expansions", "media.fields", "poll.fields"
 
 
 class PostShape:
-    """The selection of a stream or link. Shapes with the same `key` select the same."""
+    """The field selection of a stream or link. Shapes with the same `key` select the same fields."""
 
     def __init__(self, query: Mapping[str, Any]) -> None:
         self._selected = selection(query)
@@ -163,7 +163,7 @@ class PostShape:
         )
 
     def encoded(self, state: State, problem_base_url: str, fields: Fields, matching: MatchingRules) -> bytes:
-        """Returns the post as one line of JSON, without the line end."""
+        """Returns the post as one line of JSON, without the line break."""
         content: dict[str, Any] = {"data": pick_fields(fields, self._names)}
         errors: list[Any] = []
         if self._selected.expansions:

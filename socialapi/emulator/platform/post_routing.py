@@ -16,7 +16,7 @@ from socialapi.emulator.state import State
 
 Fields = Mapping[str, Any]
 Matches = Mapping[str, MatchingRules]
-"""The rules that a post matches, by app, in the form of responses."""
+"""The rules that a post matches, by app, in the format of responses."""
 
 
 @attrs.frozen
@@ -28,7 +28,7 @@ class _Compiled:
 
 
 class PostRouter:
-    """Matches posts against rules, and remembers recent posts that any app would have received."""
+    """The matching of posts to rules. Also keeps the recent posts that any app would have received."""
 
     def __init__(self, streams: StreamHub, deliveries: Deliveries, problem_base_url: Callable[[], str]) -> None:
         self._streams = streams
@@ -39,13 +39,13 @@ class PostRouter:
         self._recent: Recent[tuple[bytes, Matches]] = Recent()
 
     def reset(self) -> None:
-        """Forgets everything."""
+        """Removes all recent posts and compiled rules."""
         self._compiled.clear()
         self._link_shapes.clear()
         self._recent.clear()
 
     def lines(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
-        """Yields the lines of the post for everybody who gets it; `packed` is its fields as JSON."""
+        """Yields the lines of the post for all recipients. `packed` is the fields of the post as JSON."""
         matches = self._matches(state, fields)
         if not matches:
             return
@@ -67,7 +67,7 @@ class PostRouter:
                 yield StreamLine(shape.encoded(state, self._problem_base_url(), fields, matching), streams, outboxes)
 
     def missed(self, state: State, app_key: str, seconds: float, shape: PostShape) -> Iterator[bytes]:
-        """Returns the lines that the app would have got within the last `seconds`."""
+        """Returns the lines that the app would have received within the last `seconds`."""
         recent = self._recent.since(state.clock.now() - seconds)
         return (
             shape.encoded(state, self._problem_base_url(), orjson.loads(packed), matches[app_key]) + LINE_END
@@ -92,12 +92,12 @@ class PostRouter:
         return matches
 
     def _matchers(self, app_key: str, rules: Mapping[int, Rule]) -> Sequence[tuple[Matcher, dict[str, str]]]:
-        """Returns the compiled rules of an app. Every change of rules creates another mapping of
-        them, so identity tells whether to compile again.
+        """Returns the compiled rules of an app. Every rule change creates a new mapping, so comparing identities shows
+        whether to compile again.
         """
         compiled = self._compiled.get(app_key)
         if compiled is None or compiled.rules is not rules:
-            # Clients read the tag of a matching rule without checking that there is one.
+            # Clients read the tag of a matching rule without checking whether there is one.
             matchers = [(matcher_of(rule.value), {"id": rule.id, "tag": rule.tag or ""}) for rule in rules.values()]
             compiled = self._compiled[app_key] = _Compiled(rules, matchers)
         return compiled.matchers

@@ -26,7 +26,9 @@ DEFAULT_PAGE: Final = 10
 
 @serves(routes.POSTS)
 async def look_up_posts(call: Call) -> Answer:
-    """Returns the posts in the order of their ids, each once, and a problem for each that cannot be read."""
+    """Returns the requested posts in the order of the ids, without duplicates, and a problem for each post that cannot
+    be read.
+    """
     selected = selection(call.query)
     posts: list[PostRecord] = []
     errors: list[dict[str, Any]] = []
@@ -43,7 +45,7 @@ async def look_up_posts(call: Call) -> Answer:
 
 @serves(routes.USER_POSTS)
 async def posts_of_user(call: Call) -> Answer:
-    """Returns a page of a user's posts, the newest first."""
+    """Returns a page of a user's posts, newest first."""
     selected = selection(call.query)
     user_id = call.path["id"]
     user = call.state.users.get(user_id)
@@ -59,7 +61,7 @@ async def posts_of_user(call: Call) -> Answer:
 
 
 def _filter(call: Call, posts: PostStore) -> Callable[[int], bool] | None:
-    """Returns the filter that the request names, by post id; None for all posts."""
+    """Returns the filter of post ids that the request specifies, or None for all posts."""
     query = call.query
     if query.keys().isdisjoint(_FILTERS):
         return None
@@ -105,13 +107,13 @@ def posts_answer(
 
 
 def unknown_fields(call: Call) -> Iterator[BrokenRule]:
-    """Yields a broken rule for each field that no new post has, unless fields are lenient."""
+    """Yields a broken rule for each unknown field of a new post, unless unknown fields are allowed."""
     if call.service.settings.lenient_fields:
         return
     for name in sorted(call.body.keys() - set(_DRAFT_FIELDS)):
         meant = near_name(name, _DRAFT_FIELDS)
-        suggestion = f": did you mean {meant}?" if meant else f"; there are {', '.join(_DRAFT_FIELDS)}"
-        yield BrokenRule(path=printable_name(name), reason=f"is no field of a post{suggestion}")
+        suggestion = f": did you mean {meant}?" if meant else f"; available: {', '.join(_DRAFT_FIELDS)}"
+        yield BrokenRule(path=printable_name(name), reason=f"is not a field of a post{suggestion}")
 
 
 _DRAFT_FIELDS: Final = tuple(sorted(field.name for field in attrs.fields(PostDraft) if field.name != "extra"))
@@ -126,14 +128,14 @@ async def create_post(call: Call) -> Answer:
         given = [body["text"]] if "text" in body else []
         raise invalid("text", f"must not be blank unless the post has {' or '.join(_IN_PLACE_OF_TEXT)}", *given)
     if "poll" in body and "media" in body:
-        raise invalid("poll", "cannot go with media")
+        raise invalid("poll", "cannot be combined with media")
     if "geo" in body and body["geo"]["place_id"] not in call.state.platform.places:
-        raise invalid("geo.place_id", "names no place", body["geo"]["place_id"][:100])
-    # The id of a medium is its key without the kind in front of it.
+        raise invalid("geo.place_id", "does not match any place", body["geo"]["place_id"][:100])
+    # The id of a medium is its key without the kind prefix.
     ids = body.get("media", {}).get("media_ids", ())
     by_id = {key.partition("_")[2]: key for key in call.state.platform.media}
     if unknown := [each for each in ids if each not in by_id and each not in call.state.platform.media]:
-        raise invalid("media.media_ids", "names media that were not uploaded", *unknown)
+        raise invalid("media.media_ids", "contains media that were not uploaded", *unknown)
     media_keys = [by_id.get(each, each) for each in ids]
     previous = _check_edit(call, author, body)
     answered = _target(call, body.get("reply", {}).get("in_reply_to_tweet_id"), "reply.in_reply_to_tweet_id")
@@ -163,12 +165,14 @@ async def create_post(call: Call) -> Answer:
 
 
 def _target(call: Call, post_id: str | None, parameter: str) -> PostRecord | None:
-    """Returns the post that a parameter names. Raises Refusal if the caller may not read it."""
+    """Returns the post with the id in a parameter. Raises Refusal if the post does not exist or the caller may not read
+    it.
+    """
     if post_id is None:
         return None
     found = call.state.platform.posts.get(post_id)
     if found is None or not may_read(call.state.users[found.author_id], call.caller.user):
-        raise invalid(parameter, f"names no post: there is no {post_id[:100]}", post_id[:100])
+        raise invalid(parameter, f"does not match any post: there is no {post_id[:100]}", post_id[:100])
     return found
 
 
@@ -191,8 +195,8 @@ def _new_poll(call: Call, given: Mapping[str, Any]) -> str:
 
 
 def _check_reply_settings(replier: User, post: PostRecord) -> None:
-    """Refuses a reply that the post's `reply_settings` do not allow. Its author and the users it
-    mentions may always reply. Nobody has subscribers in the emulator.
+    """Refuses a reply that the post's `reply_settings` do not allow. Its author and the users it mentions may always
+    reply. No user has subscribers in the emulator.
     """
     fields = post.fields
     setting = fields.get("reply_settings", "everyone")
@@ -202,11 +206,11 @@ def _check_reply_settings(replier: User, post: PostRecord) -> None:
     is_followed = "following" in (replier.profile.get("connection_status") or ())
     if (setting == "following" and is_followed) or (setting == "verified" and replier.profile.get("verified")):
         return
-    raise forbidden(f"only some users may reply to this post: its reply_settings is {setting}")
+    raise forbidden(f"only some users may reply to this post: its reply_settings are {setting}")
 
 
 def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
-    """Refuses a programmatic reply to a user who did not ask for one. Replies to oneself are allowed."""
+    """Refuses a programmatic reply to a user who did not ask for one. Users may always reply to themselves."""
     if call.caller.app.tier == "enterprise" or post.author_id == replier.id:
         return
     fields = post.fields
@@ -217,12 +221,14 @@ def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
         quoted = call.state.platform.posts.get(reference["id"]) if reference["type"] == "quoted" else None
         if quoted is not None and quoted.author_id == replier.id:
             return
-    message = "replies through the API are restricted: the author of the post must have summoned the replier, by a mention or a quote"
+    message = "replies through the API are restricted: the author of the post must have summoned the replier, by mention or quote"
     raise forbidden(message)
 
 
 def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord | None:
-    """Returns the post to replace, if the post is an edit that the rules allow."""
+    """Returns the post to replace, or None if the new post is not an edit. Raises Refusal if the rules do not allow the
+    edit.
+    """
     if "edit_options" not in body:
         return None
     parameter = "edit_options.previous_post_id"
@@ -232,20 +238,20 @@ def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord
     versions = fields["edit_history_tweet_ids"]
     first = call.state.platform.posts.get(versions[0])
     if previous.author_id != author.id:
-        raise _no_edit("it is somebody else's")
+        raise _no_edit("it belongs to another user")
     if not author.is_premium:
-        raise _no_edit("its author holds no premium subscription")
+        raise _no_edit("its author does not have a premium subscription")
     if first is None or not 0 <= call.now - first.created_at <= EDIT_SECONDS:
         raise _no_edit("it was not created within the last hour")
     if versions[-1] != previous.id:
-        raise _no_edit(f"it was edited already, into {versions[-1]}")
+        raise _no_edit(f"it was already edited, into {versions[-1]}")
     if "poll_ids" in fields.get("attachments", {}):
         raise _no_edit("it has a poll")
     if fields["edit_controls"]["edits_remaining"] < 1:
-        raise _no_edit(f"it was edited {MAX_EDITS} times, as often as it may be")
+        raise _no_edit(f"it was already edited {MAX_EDITS} times, which is the maximum")
     for name in _FIXED_BY_EDITS:
         if name in body:
-            raise invalid(name, "is that of the post that is edited, and cannot be given")
+            raise invalid(name, "cannot be changed by an edit")
     return previous
 
 
@@ -253,4 +259,4 @@ _FIXED_BY_EDITS: Final = ("reply", "quote_tweet_id", "community_id", "poll", "ge
 
 
 def _no_edit(reason: str) -> Refusal:
-    return forbidden(f"the post that edit_options.previous_post_id names cannot be edited: {reason}")
+    return forbidden(f"the post in edit_options.previous_post_id cannot be edited: {reason}")

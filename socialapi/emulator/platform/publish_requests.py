@@ -1,4 +1,4 @@
-"""Requests to the control plane to publish events and posts, validated."""
+"""Validation of control-plane requests to publish events and posts."""
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _Copies = Annotated[int, Ge(1), Le(MAX_COPIES)]
 class EventDraft:
     """An activity event to publish.
 
-    A missing id or time is generated; a missing `filter` is made from `user_id` and `keyword`.
+    A missing id or time is generated. A missing `filter` is built from `user_id` and `keyword`.
     """
 
     event_type: Annotated[str, MinLen(1)]
@@ -42,7 +42,7 @@ class EventDraft:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules of participants: membership events of messages need them, and
+        """Yields the broken rules for participants: events about the members of a conversation need them, and
         MessageCreate must not have any.
         """
         payload = data.get("payload")
@@ -50,9 +50,9 @@ class EventDraft:
             return
         kind, path = payload.get("event_type"), "payload.participant_ids"
         if kind in MEMBERSHIP_KINDS and not payload.get("participant_ids"):
-            yield BrokenRule(path=path, reason=f"is required on {kind}", code="MISSING_PARAMETER")
+            yield BrokenRule(path=path, reason=f"is required for {kind}", code="MISSING_PARAMETER")
         if kind == "MessageCreate" and "participant_ids" in payload:
-            yield BrokenRule(path=path, reason="must not be given on MessageCreate")
+            yield BrokenRule(path=path, reason="must not be given for MessageCreate")
 
 
 class _Geo(TypedDict):
@@ -61,7 +61,7 @@ class _Geo(TypedDict):
 
 class _PostDraft(TypedDict, total=False):
     text: str
-    id: Annotated[str, Pattern("[1-8][0-9]{18}|[1-9][0-9]{0,17}", "must be 1 to 19 digits, which fit into 63 bits")]
+    id: Annotated[str, Pattern("[1-8][0-9]{18}|[1-9][0-9]{0,17}", "must be 1 to 19 digits, and fit into 63 bits")]
     author_id: str
     created_at: Annotated[str, MinLen(1)]
     attachments: Attachments
@@ -81,7 +81,7 @@ class _PostDraft(TypedDict, total=False):
 
 @attrs.frozen(kw_only=True)
 class Draft:
-    """One event or post to publish, and the number of copies of each delivery. One of the two is None."""
+    """Either an event or a post to publish, and the number of copies of each delivery."""
 
     event: Mapping[str, Any] | None = None
     post: Mapping[str, Any] | None = None
@@ -89,30 +89,30 @@ class Draft:
 
 
 def read_drafts(body: Any, now: datetime.datetime) -> list[Draft]:
-    """Returns the events and posts of a request: one, or the list in `events`. Raises InvalidInput before it publishes
-    any of them.
+    """Returns the events and posts of a request: one, or the list in `events`. Raises InvalidInput if any of them is
+    invalid, so that none is published.
     """
     things = body
     if isinstance(body, Mapping):
         things = body["events"] if body.keys() == {"events"} else [body]
     if not isinstance(things, Sequence) or isinstance(things, str | bytes):
-        raise InvalidInput('what is published must be an object, or {"events": […]}')
+        raise InvalidInput('the body must be an object, or {"events": […]}')
     if len(things) > MAX_THINGS:
-        raise InvalidInput(f"{len(things):,} things are more than the {MAX_THINGS:,} that can be published at once")
+        raise InvalidInput(f"{len(things):,} things are too many: at most {MAX_THINGS:,} can be published at once")
     several = len(things) > 1 or things is not body
     return [_draft(thing, f"events[{number}]" if several else "", now) for number, thing in enumerate(things)]
 
 
 def _draft(thing: Any, path: str, now: datetime.datetime) -> Draft:
     if not isinstance(thing, Mapping):
-        raise InvalidInput(f"{path or 'what is published'} must be an object")
+        raise InvalidInput(f"{path or 'the body'} must be an object")
     if "event_type" in thing:
         _check(EventDraft, thing, path, now)
         return Draft(event=thing, copies=thing.get("copies") or 1)
     copies = thing.get("copies", 1)
     post = thing["post"] if "post" in thing else {name: value for name, value in thing.items() if name != "copies"}
     if not isinstance(post, Mapping) or not isinstance(post.get("text"), str):
-        raise InvalidInput(f"{path or 'what is published'} needs an event_type, or the text of a post")
+        raise InvalidInput(f"{path or 'the body'} needs an event_type, or the text of a post")
     if len(post) > 1:
         _check(_PostDraft, post, f"{path}.post" if path else "post", now)
     if copies != 1:
@@ -122,4 +122,4 @@ def _draft(thing: Any, path: str, now: datetime.datetime) -> Draft:
 
 def _check(declared: Any, thing: Any, path: str, now: datetime.datetime) -> None:
     if broken := broken_rules(declared, thing, now=now, path=path):
-        raise InvalidInput("what is to be published breaks rules", broken)
+        raise InvalidInput("the events or posts are invalid", broken)

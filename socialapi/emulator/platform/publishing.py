@@ -1,4 +1,4 @@
-"""Publishes posts and events, created through the API or by the control plane."""
+"""Publishes posts and events that were created through the API or the control plane."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,9 @@ Fields = Mapping[str, Any]
 
 
 class Publishing:
-    """Publishes to streams and webhooks: `post_created` for the API, `publish` for the control plane."""
+    """The publisher of posts and events to streams and webhooks. The API calls `post_created`, and the control plane
+    calls `publish`.
+    """
 
     def __init__(
         self,
@@ -38,16 +40,16 @@ class Publishing:
         self._events = EventRouter(streams, deliveries)
 
     def reset(self) -> None:
-        """Forgets published posts."""
+        """Removes the stored posts and events."""
         self._posts.reset()
         self._events.reset()
 
     def missed_posts(self, state: State, app_key: str, seconds: float, shape: PostShape) -> Iterator[bytes]:
-        """Returns the lines of the posts that an app would have got on its filtered stream."""
+        """Returns the lines of the posts that an app would have received on its filtered stream."""
         return self._posts.missed(state, app_key, seconds, shape)
 
     def missed_events(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
-        """Returns the lines of the events that an app would have got on its activity stream."""
+        """Returns the lines of the events that an app would have received on its activity stream."""
         return self._events.missed(state, app_key, seconds)
 
     def post_created(self, state: State, post: PostRecord) -> None:
@@ -56,9 +58,9 @@ class Publishing:
             publish_at_once(self._of_post(state, post), self._deliveries)
 
     async def publish(self, body: Any) -> dict[str, Any]:
-        """Publishes one event or post, or many, and returns where each of them went.
+        """Publishes one or more events or posts, and returns the number of recipients of each.
 
-        Returns when all of them are in the queues, after waiting for room in full ones.
+        Returns when all of them are queued, after waiting for room in full queues.
         """
         state = self._state_now()
         drafts = read_drafts(body, state.clock.datetime())
@@ -87,8 +89,8 @@ class Publishing:
     def _of_post(self, state: State, post: PostRecord) -> Iterator[StreamLine]:
         """Yields the lines of the post and of the activity event of its author, unless the author is protected.
 
-        Subscribers count as followers of the author: a community post that is not shared with
-        followers makes no event.
+        Subscribers count as followers of the author: a community post that is not shared with followers creates no
+        event.
         """
         if state.users[post.author_id].profile.get("protected"):
             return
@@ -120,14 +122,14 @@ def _activity_event(state: State, draft: Fields) -> ActivityEvent:
 
 
 def _store_post(state: State, author: User, draft: Fields) -> PostRecord:
-    """Stores a post with the given fields and the fields of every post."""
+    """Stores a post with the given fields, and the usual fields of a post."""
     now = state.clock.now()
     platform = state.platform
     post_id = draft.get("id") or str(platform.new_id(now))
     platform.last_id = max(platform.last_id, int(post_id))
     made = post_fields(state, author, post_id, draft["text"], now)
     fields = made | dict(draft)
-    for name in ("edit_controls", "public_metrics"):  # the service itself counts here
+    for name in ("edit_controls", "public_metrics"):  # the service itself maintains these
         fields[name] = made[name] | {each: value for each, value in fields[name].items() if value is not None}
     fields["author_id"] = author.id
     fields["id"] = post_id
@@ -137,11 +139,11 @@ def _store_post(state: State, author: User, draft: Fields) -> PostRecord:
 
 
 def _author(state: State, draft: Fields) -> User:
-    """Returns the named author, or the first user if none is named."""
+    """Returns the draft's author, or the first user if the draft has no author."""
     author_id = draft.get("author_id")
     if author_id is None:
         return next(iter(state.users.values()))
     author = state.users.get(author_id)
     if author is None:
-        raise InvalidInput("author_id names no user")
+        raise InvalidInput("author_id does not match any user")
     return author

@@ -10,7 +10,9 @@ _PIECE: Final = re.compile(r'"[^"]*"|[()]|[^\s()"]+|"')
 
 
 def pieces_of(rule: str) -> list[str]:
-    """Returns parentheses, quoted phrases with their marks, and everything else between spaces, `OR` included."""
+    """Splits a rule into parentheses, quoted phrases with their quotation marks, and words between spaces, including
+    `OR`.
+    """
     return _PIECE.findall(rule)
 
 
@@ -20,32 +22,32 @@ def fault_of(rule: str) -> str | None:
     if not pieces:
         return "the rule is empty"
     if '"' in pieces:
-        return "a quotation mark has no partner"
+        return "a quotation mark has no counterpart"
     depth = 0
     for piece in pieces:
         depth += {"(": 1, ")": -1}.get(piece, 0)
         if depth < 0:
-            return "a closing parenthesis has no partner"
+            return "a closing parenthesis has no counterpart"
     if depth:
-        return "an opening parenthesis has no partner"
+        return "an opening parenthesis has no counterpart"
     joined = ["(", *_joined(pieces), ")"]
     pairs = itertools.pairwise(joined)
     return next((problem for pair in pairs if (problem := _between(*pair)) is not None), None)
 
 
 def _between(before: str, piece: str) -> str | None:
-    """Returns the error in two neighboring parts. The complete rule is in parentheses."""
+    """Returns the error in two neighboring parts. The complete rule is enclosed in parentheses."""
     if before == "(" and piece == ")":
         return "parentheses are empty"
     if piece == "OR" and before in ("(", "OR"):
         return "OR has nothing before it"
     if before == "OR" and piece == ")":
-        return "OR has nothing behind it"
+        return "OR has nothing after it"
     word = before.lstrip("-")
     if not word and piece in (")", "OR"):
-        return "a minus has nothing behind it"
+        return "a minus has nothing after it"
     if word in ("@", "#") or (word.endswith(":") and _OPERATOR.fullmatch(word)):
-        return f"the operator {word} has nothing behind it"
+        return f"the operator {word} has nothing after it"
     return "a phrase is empty" if before == '""' else None
 
 
@@ -76,7 +78,7 @@ MetricsOf = Callable[[str], Mapping[str, int]]
 
 
 class PostFacts:
-    """The facts about a post that rules check. Each is computed on first use."""
+    """The facts about a post that rules check. Each fact is computed on first use."""
 
     def __init__(
         self, fields: Mapping[str, Any], username_of: UsernameOf, metrics_of: MetricsOf = lambda _: {}
@@ -97,7 +99,7 @@ class PostFacts:
 
     @functools.cached_property
     def running_words(self) -> str:
-        """The words in their order, each between spaces."""
+        """The words in order, each between spaces."""
         return f" {' '.join(_WORD.findall(self.text))} "
 
     @functools.cached_property
@@ -107,7 +109,7 @@ class PostFacts:
 
     @functools.cached_property
     def mentioned(self) -> frozenset[str]:
-        """The names of users that the text mentions."""
+        """The names of the users whom the text mentions."""
         return frozenset(str(each.get("username", "")).casefold() for each in self._entities("mentions"))
 
     @functools.cached_property
@@ -124,7 +126,7 @@ class PostFacts:
         return frozenset(each.get("type") for each in self._fields.get("referenced_tweets", ()))
 
     def is_user(self, field: str, name: str) -> bool:
-        """Returns whether the field holds the id of the user with this name or id."""
+        """Returns whether the field contains the id of the user with this name or id."""
         user_id = self._fields.get(field)
         if user_id is None:
             return False
@@ -166,13 +168,13 @@ _BINDS: Final = {_NOT: 3, _AND: 2, _OR: 1, _OPEN: 0}
 
 
 def matcher_of(rule: str) -> Matcher:
-    """Returns the rule as a function. `fault_of` must accept the rule."""
+    """Returns the rule as a function. The rule must be valid according to `fault_of`."""
     program = _program(pieces_of(rule))
     if len(program) == 1 and not isinstance(program[0], str):
         return program[0]
 
     def matches(post: PostFacts) -> bool:
-        # A stack rather than recursion: parentheses may be nested a thousand deep.
+        # A stack rather than recursion: parentheses may be nested a thousand levels deep.
         values: list[bool] = []
         for step in program:
             if not isinstance(step, str):
@@ -196,7 +198,7 @@ def _program(pieces: Sequence[str]) -> list[_Step]:
 
 
 class _Compiler:
-    """Converts a rule to postfix order, by precedence of its operators."""
+    """The conversion of a rule to postfix order, by precedence of its operators."""
 
     def __init__(self) -> None:
         self._program: list[_Step] = []
@@ -204,7 +206,7 @@ class _Compiler:
         self._behind_operand = False
 
     def take(self, piece: str) -> None:
-        """Takes the next piece."""
+        """Adds the next piece."""
         if piece == "OR":
             self._push(_OR)
             self._behind_operand = False
@@ -217,7 +219,7 @@ class _Compiler:
                 self._push(_AND)
             word = piece.lstrip("-")
             minuses = len(piece) - len(word)
-            # Negations stand before their operand, so no pending operator can be completed by them.
+            # Negations come before their operand, so they cannot complete a pending operator.
             self._pending += [_NOT] * (minuses % 2)
             self._behind_operand = bool(word) and word != _OPEN
             if word == _OPEN:
@@ -236,7 +238,7 @@ class _Compiler:
 
 
 def _joined(pieces: Sequence[str]) -> list[str]:
-    """Returns the pieces, with quoted values of operators joined to these again: `url:"a b"`."""
+    """Returns the pieces, with operators and their quoted values rejoined, as in `url:"a b"`."""
     joined: list[str] = []
     for piece in pieces:
         if piece.startswith('"') and joined and joined[-1].endswith(":") and not joined[-1].startswith('"'):

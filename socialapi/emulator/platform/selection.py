@@ -30,7 +30,7 @@ KNOWN_NAMES: Final[Mapping[str, Collection[str] | None]] = {
     "news.fields": ("id", *get_args(NewsField)),
     "webhook_config.fields": get_args(WebhookConfigField),
 }
-"""The names that a parameter can select. None: they are not documented, and every one is taken."""
+"""The names that each parameter can select, or None if they are not documented and every name is accepted."""
 
 
 @attrs.frozen
@@ -46,7 +46,7 @@ class Selection:
 
 
 def selection(query: Mapping[str, Any]) -> Selection:
-    """Returns the selection of the six parameters. Refuses names that no object of the kind has."""
+    """Returns the selection from the six parameters. Refuses unknown names."""
     return Selection(
         post={*_POST, *_names(query, "tweet.fields")},
         user={*_USER, *_names(query, "user.fields")},
@@ -58,7 +58,7 @@ def selection(query: Mapping[str, Any]) -> Selection:
 
 
 def known_names(query: Fields) -> dict[str, Any]:
-    """Returns the parameters without names of fields and expansions that no object has."""
+    """Returns the parameters without unknown field and expansion names."""
     return {
         name: value
         if (known := KNOWN_NAMES.get(name)) is None
@@ -73,7 +73,7 @@ def news_selection(query: Mapping[str, Any]) -> Collection[str]:
 
 
 def webhook_selection(query: Mapping[str, Any]) -> Collection[str]:
-    """Returns the selected fields of a webhook: all of them if none is named."""
+    """Returns the selected fields of a webhook, or all fields if none is selected."""
     names = _names(query, "webhook_config.fields")
     return {"id", *names} if names else get_args(WebhookConfigField)
 
@@ -84,7 +84,7 @@ def pick_fields(fields: Fields, names: Collection[str]) -> dict[str, Any]:
 
 
 def _split(given: Any) -> tuple[str, ...]:
-    """Returns the items of a parameter, which is a string if the route does not declare it."""
+    """Returns the items of a parameter. It is a string if the route does not declare it."""
     return split(given) if isinstance(given, str) else tuple(given)
 
 
@@ -93,5 +93,5 @@ def _names(query: Mapping[str, Any], parameter: str) -> tuple[str, ...]:
     known = KNOWN_NAMES[parameter]
     unknown = [] if known is None else [name for name in names if name not in known]
     if known is not None and unknown:
-        raise invalid(parameter, f"holds a name that is none of {', '.join(sorted(known))}", *unknown)
+        raise invalid(parameter, f"contains a name that is not one of {', '.join(sorted(known))}", *unknown)
     return names

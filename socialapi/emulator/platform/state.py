@@ -13,29 +13,28 @@ from socialapi.emulator.responses import packed_json
 from socialapi.models.streams import MAX_RULES
 
 PUBLISHED_POSTS: Final = 100_000
-"""The number of posts given through the control plane that are kept; the oldest of more are dropped."""
+"""The maximum number of posts from the control plane that are kept. If there are more, the oldest are dropped."""
 
 
 @attrs.frozen(kw_only=True)
 class PostRecord:
-    """A post. A change of one is another record, which `PostStore.put` stores in its place.
+    """A post. To change a post, create another record, which `PostStore.put` stores in its place.
 
-    A `nullcast` post is only shown as an ad, so no timeline lists it, nor a post that a later
-    version has `replaced`.
+    Timelines do not list `nullcast` posts, which are only shown as ads, and posts that a later version has `replaced`.
     """
 
     id: str
     author_id: str
     created_at: float
     content: bytes = attrs.field(repr=False)
-    """The fields that can be shown, as JSON, which takes little memory."""
+    """The fields that can be shown, as JSON to save memory."""
     nullcast: bool = False
     replaced: bool = False
     shared_with_followers: bool = False
 
     @classmethod
     def of(cls, fields: Mapping[str, Any], created_at: float, **flags: bool) -> Self:
-        """Returns a post with the fields."""
+        """Returns a post with these fields."""
         return cls(
             id=fields["id"], author_id=fields["author_id"], created_at=created_at, content=packed_json(fields), **flags
         )
@@ -53,18 +52,18 @@ class PostRecord:
 
 
 class Generated(Protocol):
-    """Posts of one author that are made when they are read."""
+    """Posts of one author that are generated when they are read."""
 
     author_id: str
     ids: Sequence[int]
     """In ascending order."""
 
     def record(self, post_id: str) -> PostRecord | None:
-        """Returns the post, if it is one of these."""
+        """Returns the post with the id, if it is one of these posts."""
 
 
 class PostStore:
-    """Posts by id, and the timelines of their authors, which follow from the posts."""
+    """Posts by id, and the timelines of their authors, which are derived from the posts."""
 
     def __init__(self) -> None:
         self._posts: dict[str, PostRecord] = {}
@@ -73,7 +72,7 @@ class PostStore:
         self._generated: Generated | None = None
 
     def generate(self, generated: Generated) -> None:
-        """Starts an author's timeline with generated posts."""
+        """Creates an author's timeline from generated posts."""
         self._generated = generated
         self._timelines[generated.author_id] = list(generated.ids)
 
@@ -88,8 +87,8 @@ class PostStore:
         return self._generated.record(post_id) if found is None and self._generated is not None else found
 
     def time_of(self, number: int) -> float:
-        """Returns the time that a post shows, in epoch seconds. Generated posts have it in their ids; the control plane
-        may have set any string.
+        """Returns the `created_at` time of a post in epoch seconds. For generated posts it is derived from the id. The
+        control plane may have set any string, so this falls back to the time of creation.
         """
         post = self._posts.get(str(number))
         if post is None:
@@ -101,22 +100,22 @@ class PostStore:
         return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
     def known(self, ids: Iterable[int | str]) -> list[PostRecord]:
-        """Returns the posts that exist."""
+        """Returns the existing posts among these ids."""
         return [found for post_id in ids if (found := self.get(str(post_id))) is not None]
 
     def timeline(self, author_id: str) -> Sequence[int]:
-        """Returns the ids of the author's listed posts, ascending, so oldest first."""
+        """Returns the ids of the author's listed posts in ascending order, that is, oldest first."""
         return self._timelines.get(author_id, ())
 
     def put(self, post: PostRecord) -> None:
-        """Stores a post, in place of the one with its id if there is one."""
+        """Stores a post, which replaces any post with the same id."""
         self._unlist(self.get(post.id))
         self._posts[post.id] = post
         if post.is_listed:
             insort(self._timelines.setdefault(post.author_id, []), int(post.id))
 
     def put_published(self, post: PostRecord) -> None:
-        """Stores a post given through the control plane. The oldest of too many are dropped."""
+        """Stores a post from the control plane. Drops the oldest such post if there are too many."""
         if self.get(post.id) is None:
             self._published.append(post.id)
         self.put(post)
@@ -141,18 +140,20 @@ Fields = dict[str, Any]
 """An object with all fields that the service can show."""
 
 DEFAULT_MAX_WEBHOOKS: Final = 5
-"""The number of webhooks that an app may have; the documentation gives none."""
+"""The number of webhooks that an app may have. The documentation does not specify one."""
 DEFAULT_MAX_CONNECTIONS: Final = 5
-"""The number of streaming connections that an app may have open to one endpoint; the documentation gives none."""
+"""The number of streaming connections that an app may have open to one endpoint. The documentation does not specify
+one.
+"""
 PAST_CONNECTIONS: Final = 1_000
-"""The number of ended connections that are remembered."""
+"""The number of ended connections that are kept."""
 
 _ID_SHIFT: Final = 22
 _EPOCH_MS: Final = 1_262_304_000_000  # 2010-01-01
 
 
 def id_at(milliseconds: int) -> int:
-    """Returns the first id of a millisecond: ids grow with time."""
+    """Returns the first id of a millisecond, because ids grow with time."""
     return (milliseconds - _EPOCH_MS) << _ID_SHIFT
 
 
@@ -236,19 +237,19 @@ class ActivitySubscription:
 
     @property
     def webhook_id(self) -> str | None:
-        """The webhook that its events go to; None for every webhook of the app."""
+        """The webhook to which its events are sent, or None for every webhook of the app."""
         given = self.extra.get("webhook_id")
         return None if given is None else str(given)
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """The app, event type, filter and webhook, which together are unique."""
+        """The combination of app, event type, filter and webhook, which is unique."""
         return self.app_key, self.event_type, self.filter, self.webhook_id
 
 
 @attrs.define
 class Platform:
-    """All records of the platform API. Those of apps are stored by app key."""
+    """All records of the platform API. Records that belong to apps are stored by app key."""
 
     posts: PostStore = attrs.field(factory=PostStore)
     media: dict[str, Fields] = attrs.field(factory=dict)
@@ -272,7 +273,7 @@ class Platform:
     last_id: int = 0
 
     def forget_webhook(self, webhook_id: str) -> None:
-        """Removes a webhook, its stream link, and the subscriptions that name it."""
+        """Removes a webhook, its stream link, and the subscriptions that refer to it."""
         self.webhooks.pop(webhook_id, None)
         self.links.pop(webhook_id, None)
         self.subscriptions = {each.id: each for each in self.subscriptions.values() if each.webhook_id != webhook_id}
@@ -287,6 +288,6 @@ class Platform:
                 self.connections_forgotten += 1
 
     def new_id(self, now: float) -> int:
-        """Returns an id that is larger than every one before."""
+        """Returns an id that is larger than every earlier id."""
         self.last_id = max(self.last_id + 1, id_at(int(now * 1000)))
         return self.last_id

@@ -1,4 +1,4 @@
-"""The scripts that faults of streams play."""
+"""The scripts that simulate stream faults."""
 
 import functools
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,7 +18,7 @@ _CUT: Final = "UpstreamUncleanDisconnect"
 
 
 def script_of(fault: Fault | None, hub: StreamHub) -> Script | None:
-    """Returns the script of a fault that can be played on a stream, or None."""
+    """Returns the script that simulates the fault on a stream, or None if there is none."""
     if fault is None or fault.fault not in _PLAYS:
         return None
     return Script(functools.partial(_PLAYS[fault.fault], fault, hub), fault.after_lines or 0)
@@ -77,7 +77,7 @@ _PLAYS: Final[Mapping[str, Callable[[Fault, StreamHub, LiveStream], Awaitable[No
     "stream_garbage": _garbage,
     "stream_drip": _drip,
     "stream_disconnect": _disconnect,
-    # Faults of any response that make sense for an endless stream.
+    # General response faults that also make sense for an endless stream.
     "reset_after": _drop,
     "truncate": _drop,
     "slow": _drip,

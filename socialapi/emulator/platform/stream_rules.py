@@ -19,7 +19,7 @@ Shown = dict[str, Any]
 
 @serves(routes.STREAM_RULES)
 async def list_rules(call: Call) -> Answer:
-    """Returns the app's rules, or those with the ids."""
+    """Returns the app's rules, or only the rules with the given ids."""
     rules = _rules(call)
     errors: list[Shown] = []
     if "ids" in call.query:
@@ -32,9 +32,10 @@ async def list_rules(call: Call) -> Answer:
 
 @serves(routes.STREAM_RULES_CHANGE)
 async def change_rules(call: Call) -> Answer:
-    """Adds rules or deletes some; in a dry run everything is checked and nothing kept.
+    """Adds or deletes rules. A dry run checks everything, but changes nothing.
 
-    201 when a rule was created, 200 otherwise; `errors` without `data` when nothing was.
+    The status is 201 if a rule was created, and 200 otherwise. If nothing was created, the response has `errors`
+    without `data`.
     """
     dry_run = call.query.get("dry_run", False)
     if "delete" in call.body:
@@ -59,14 +60,14 @@ async def change_rules(call: Call) -> Answer:
 
 @serves(routes.POWERSTREAM_RULES)
 async def list_powerstream_rules(call: Call) -> Answer:
-    """Returns the rules of the dedicated stream instance, which are set up elsewhere."""
+    """Returns the rules of the dedicated stream instance, which are configured elsewhere."""
     shown, meta = paginate_items(call, call.state.platform.powerstream_rules, dict)
     return data(shown, meta=meta)
 
 
 @attrs.define
 class _Adding:
-    """The rules, including rules accepted so far, and the problems of rejected rules."""
+    """The app's rules, including those accepted so far, and the problems of rejected rules."""
 
     call: Call
     rules: dict[int, Rule]
@@ -79,16 +80,16 @@ class _Adding:
         self._by_value = {rule.value: rule for rule in self.rules.values()}
 
     def take(self, value: str, tag: str | None) -> None:
-        """Adds the rule, or notes why it cannot be added."""
+        """Adds the rule, or records why it cannot be added."""
         same = self._by_value.get(value)
         most = self.call.state.platform.max_rules
         if (fault := fault_of(value)) is not None:
             self.invalid += 1
             self._refuse("invalid-rules", "Invalid Rule", f"{fault}: {value[:100]}")
         elif same is not None:
-            self._refuse("duplicate-rules", "Duplicate Rule", "a rule with this value exists", id=same.id, value=value)
+            self._refuse("duplicate-rules", "Duplicate Rule", "this rule already exists", id=same.id, value=value)
         elif len(self.rules) >= most:
-            self._refuse("rule-cap", "Rule Cap Exceeded", f"the project has {most:,} rules, as many as it may")
+            self._refuse("rule-cap", "Rule Cap Exceeded", f"the project has {most:,} rules, which is the maximum")
         else:
             key = self.call.state.platform.new_id(self.call.now)
             rule = self.rules[key] = self._by_value[value] = Rule(id=str(key), value=value, tag=tag)
@@ -124,7 +125,7 @@ def _rules(call: Call) -> Mapping[int, Rule]:
 
 
 def _key(rule_id: str) -> int:
-    """Returns the key of a rule, or one that no rule has."""
+    """Returns the key of a rule, or -1 if the id cannot be that of a rule."""
     return int(rule_id) if rule_id.isascii() and rule_id.isdigit() and len(rule_id) < 20 else -1
 
 

@@ -24,29 +24,30 @@ class Ending:
     flush: bool = False
     abruptly: bool = False
     patience: float | None = None
-    """The time that its last bytes may take, in real time; None for the usual time."""
+    """The real time that writing the last bytes may take, or None for the default."""
 
 
 @attrs.frozen
 class Script:
-    """The fault to play on a stream, and the number of lines before it."""
+    """The fault to simulate on a stream, and the number of lines before it."""
 
     play: Callable[[Any], Awaitable[None]]
-    """The function that plays the fault; its argument is the stream."""
+    """The function that simulates the fault. Its argument is the stream."""
     after_lines: int = 0
 
 
 LINE_END: Final = b"\r\n"
 KEEP_ALIVE: Final = LINE_END
 KEEP_ALIVE_SECONDS: Final = 10.0
-"""The time without a line after which an empty line is sent, on the emulator's clock; the documentation gives none."""
+"""The time without a line after which an empty line is sent, on the emulator's clock. The documentation does not
+specify one.
+"""
 SLOW_READER_SECONDS: Final = 60.0
-"""The time for which a client may leave waiting lines unread, on the emulator's clock (or in real time)."""
+"""The time for which a client may leave waiting lines unread, on the emulator's clock or in real time."""
 QUEUE_LINES: Final = 10_000
-"""The number of lines that may wait for a client; a stream whose queue is full is ended."""
+"""The maximum number of lines waiting for a client. A stream with a full queue is ended."""
 ROOM_LINES: Final = 8_000
-"""The number of lines at which publishers that can wait do so. The rest of the queue is for publishers that cannot
-wait.
+"""The queue length at which publishers that can wait do so. The rest of the queue is for publishers that cannot wait.
 """
 QUEUE_BYTES: Final = 64_000_000
 
@@ -58,7 +59,7 @@ _LINES_AT_ONCE: Final = 500
 _GRACE_SECONDS: Final = 0.2
 """The minimum real time before a client that reads nothing is cut off, however far the clock is moved."""
 PATIENCE_SECONDS: Final = 1.0
-"""The time that writing the end of a stream may take, in real time."""
+"""The real time that writing the end of a stream may take."""
 _DRIPS: Final = 20
 _CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 
@@ -66,9 +67,8 @@ _CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 class LiveStream:
     """A stream from its acceptance to its end. `serve` runs in the task of the request.
 
-    `shape` selects the fields of posts on it. `ended` is called as soon as the end is decided,
-    before the last bytes are written. `problem_line` writes the notice for an end that the stream
-    itself decides.
+    `shape` selects the fields of posts on it. `ended` is called as soon as the end is decided, before the last bytes
+    are written. `problem_line` formats the notice if the stream itself decides to end.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class LiveStream:
     # Filling the queue -------------------------------------------------------------------------------------------
 
     def put(self, line: bytes) -> bool:
-        """Adds a line. Returns False if the stream has ended; a full queue ends it."""
+        """Adds a line. Returns False if the stream has ended. If the queue is full, the stream ends."""
         if self.ending is not None:
             return False
         self._last_line_at = self._now()
@@ -134,7 +134,7 @@ class LiveStream:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether publishers that can wait should."""
+        """Whether the queue is so full that publishers that can wait should do so."""
         return len(self._lines) >= ROOM_LINES or self._bytes >= QUEUE_BYTES // 2
 
     def to_wire(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class LiveStream:
             self.put(KEEP_ALIVE)
 
     def seconds_left(self) -> float:
-        """Returns the time until something is due, unless something happens before."""
+        """Returns the time until the next keep-alive or timeout is due, unless something happens before."""
         if (since := self._blocked_since) is not None:
             return self._slow_in(since)
         return KEEP_ALIVE_SECONDS if self._lines else self._last_line_at + KEEP_ALIVE_SECONDS - self._now()
@@ -173,7 +173,7 @@ class LiveStream:
     # The end -----------------------------------------------------------------------------------------------------
 
     def end(self, reason: str, ending: Ending | None = None) -> None:
-        """Ends the stream; its last bytes are written soon. Only the first end counts."""
+        """Ends the stream. Its last bytes are written soon afterwards. Only the first call has an effect."""
         if self.ending is not None:
             return
         self.ending = ending or Ending(reason)
@@ -187,7 +187,7 @@ class LiveStream:
         self.end(SLOW_READER, Ending(SLOW_READER, self._problem_line(SLOW_READER)))
 
     def fall_silent(self) -> None:
-        """Discards everything from now on, keep-alives and the notice at the end included."""
+        """Discards everything from now on, including keep-alives and the notice at the end."""
         self.silent = True
         self._clear()
         self._room.set()

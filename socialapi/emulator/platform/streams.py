@@ -35,7 +35,7 @@ class AcceptedStream:
 
 @serves(routes.POST_STREAM)
 async def stream_posts(call: Call) -> StreamAnswer:
-    """Streams the posts that match the app's filtered-stream rules, from now on or from some minutes ago."""
+    """Streams the posts that match the app's filtered-stream rules, from now on or from a few minutes ago."""
     shape = PostShape(call.query)
     app_key, minutes = call.caller.app.api_key, call.query.get("backfill_minutes", 0)
     call.service.streams.check_room(call.state, app_key, FILTERED_STREAM)
@@ -45,7 +45,7 @@ async def stream_posts(call: Call) -> StreamAnswer:
 
 @serves(routes.ACTIVITY_STREAM)
 async def stream_activity(call: Call) -> StreamAnswer:
-    """Streams the activity that the app has subscribed to, from now on or from some minutes ago."""
+    """Streams the activity that the app has subscribed to, from now on or from a few minutes ago."""
     app_key, minutes = call.caller.app.api_key, call.query.get("backfill_minutes", 0)
     call.service.streams.check_room(call.state, app_key, ACTIVITY_STREAM)
     missed = call.service.publishing.missed_events(call.state, app_key, minutes * 60.0) if minutes else iter(())
@@ -71,12 +71,14 @@ EVENT_TYPES: Final = frozenset(get_args(EventType))
 
 @serves(routes.SUBSCRIPTION_CREATE)
 async def create_subscription(call: Call) -> Answer:
-    """Creates the subscription under the current name of its event type. An app can have the same one once."""
+    """Creates the subscription under the current name of its event type. An app cannot have the same subscription
+    twice.
+    """
     body = dict(call.body)
     given, wanted = body.pop("event_type"), body.pop("filter")
     event_type = canonical_event_type(given)
     if event_type not in EVENT_TYPES:
-        raise invalid("event_type", "is none of those that exist", given[:100])
+        raise invalid("event_type", "does not exist", given[:100])
     require_permission(call.state, call.caller, [scope] if (scope := scope_of_event(event_type)) else [])
     platform, app_key = call.state.platform, call.caller.app.api_key
     made = ActivitySubscription(
@@ -88,18 +90,18 @@ async def create_subscription(call: Call) -> Answer:
             raise platform_not_found("webhook", "webhook_id", made.webhook_id[:100])
     for other in platform.subscriptions.values():
         if other.identity == made.identity:
-            raise Refusal(409, "CONFLICT", f"the app has this subscription: {other.id}")
+            raise Refusal(409, "CONFLICT", f"the app already has this subscription: {other.id}")
     platform.subscriptions[made.id] = made
     return data({**body, "subscription_id": made.id, "event_type": event_type, "filter": wanted}, call.success_status)
 
 
 ENDED_ON_REQUEST: Final = "ForceDisconnect"
-"""The reason of a connection that was ended on request, in the words of the problem `operational-disconnect`."""
+"""The reason shown for a connection that was ended on request, as in the problem `operational-disconnect`."""
 
 
 @serves(routes.CONNECTIONS)
 async def list_connections(call: Call) -> Answer:
-    """Returns the app's connections, the oldest first."""
+    """Returns the app's connections, oldest first."""
     platform = call.state.platform
     everybody = enumerate(platform.connections, platform.connections_forgotten)
     own = {key: each for key, each in everybody if _is_own(call, each)}
@@ -120,7 +122,7 @@ async def list_connections(call: Call) -> Answer:
 
 @serves(routes.CONNECTIONS_END)
 async def end_connections(call: Call) -> Answer:
-    """Ends the active connections with these UUIDs, with a problem for each other UUID."""
+    """Ends the active connections with these UUIDs, with a problem for each unknown UUID."""
     wanted = list(dict.fromkeys(call.body["uuids"]))
     found = [each for each in _active(call) if each.id in wanted]
     unknown = [uuid for uuid in wanted if uuid not in [each.id for each in found]]
@@ -129,7 +131,7 @@ async def end_connections(call: Call) -> Answer:
 
 @serves(routes.CONNECTIONS_END_ENDPOINT)
 async def end_connections_of_endpoint(call: Call) -> Answer:
-    """Ends the active connections of one streaming endpoint; there may be none."""
+    """Ends the active connections of one streaming endpoint, if there are any."""
     endpoint_id = call.path["endpoint_id"]
     return _end(call, [each for each in _active(call) if each.endpoint_id == endpoint_id])
 
@@ -141,7 +143,7 @@ async def end_all_connections(call: Call) -> Answer:
 
 
 def _end(call: Call, connections: Sequence[StreamConnection], unknown: Sequence[str] = ()) -> Answer:
-    """Ends connections, and returns the result in the published shape."""
+    """Ends connections, and returns the result in the documented format."""
     for connection in connections:
         call.service.streams.end(connection, ENDED_ON_REQUEST)
     results = [{"uuid": each.id, "success": True} for each in connections]

@@ -29,7 +29,7 @@ from socialapi.routes import platform as routes
 
 
 def rejected(reason: WebhookFailure, message: str) -> Refusal:
-    """Returns a rejection. The reason is the title, and the detail begins with it."""
+    """Returns a rejection. The reason becomes the title and the beginning of the detail."""
     return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", extra={"title": reason})
 
 
@@ -51,15 +51,15 @@ async def create_webhook(call: Call) -> Answer:
     """Creates the webhook after its owner has answered the challenge, and returns it."""
     url, app = call.body["url"], call.caller.app
     authority = re.split("[/?]", url.partition("://")[2], maxsplit=1)[0]
-    if not is_public(authority):  # the pattern of the field cannot tell
-        raise rejected("UrlValidationFailed", "the host of the url is not a public one")
+    if not is_public(authority):  # the field's pattern cannot check this
+        raise rejected("UrlValidationFailed", "the URL's host is not public")
     _check_room(call, url)
     if reason := await call.service.challenges.failure(url, app.api_key_secret):
         raise rejected("CrcValidationFailed", reason)
-    # Others may have been registered in the meantime, or everything been reset.
+    # Meanwhile, other webhooks may have been registered, or the emulator may have been reset.
     _check_room(call, url)
     if call.state is not call.service.state:
-        raise rejected("CrcValidationFailed", "the emulator was reset while the challenge was under way")
+        raise rejected("CrcValidationFailed", "the emulator was reset while the challenge was in progress")
     now = call.now
     webhook = Webhook(
         id=str(call.state.platform.new_id(now)),
@@ -70,13 +70,13 @@ async def create_webhook(call: Call) -> Answer:
         checked_at=now,
     )
     call.state.platform.webhooks[webhook.id] = webhook
-    call.service.deliveries.outbox(webhook)  # so that the ledger has it before anything is delivered
+    call.service.deliveries.outbox(webhook)  # so that the ledger contains it before anything is delivered
     return data(_shown(webhook))
 
 
 @serves(routes.WEBHOOKS)
 async def list_webhooks(call: Call) -> Answer:
-    """Returns the app's webhooks, valid or not, with all or the named fields."""
+    """Returns the app's webhooks, valid or not, with all or the selected fields."""
     own, names = _own(call), webhook_selection(call.query)
     shown = [pick_fields(_shown(webhook), names) for webhook in own]
     return answer({"data": shown, "meta": {"result_count": len(own)}})
@@ -87,7 +87,7 @@ async def validate_webhook(call: Call) -> Answer:
     """Sends a new challenge, which decides whether the webhook is valid."""
     webhook = _webhook(call)
     reason = await call.service.challenges.failure(webhook.url, call.caller.app.api_key_secret)
-    # It may have been deleted in the meantime.
+    # The webhook may have been deleted in the meantime.
     _webhook(call)
     webhook.valid, webhook.checked_at = reason is None, call.now
     if reason is not None:
@@ -97,9 +97,9 @@ async def validate_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOK_DELETE, refuse=_bad_id)
 async def delete_webhook(call: Call) -> Answer:
-    """Deletes the webhook, its stream link, and the subscriptions that name it."""
+    """Deletes the webhook, its stream link, and the subscriptions that refer to it."""
     webhook = _webhook(call)
-    # Another request may have deleted it in the meantime.
+    # Another request may have deleted the webhook in the meantime.
     call.state.platform.forget_webhook(webhook.id)
     call.service.deliveries.forget(webhook.id)
     return data({"deleted": True})
@@ -107,10 +107,10 @@ async def delete_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOK_REPLAY)
 async def replay_events(call: Call) -> Answer:
-    """Delivers the events of a period again, to all webhooks of the app or to the named one.
+    """Redelivers the events of a period to all webhooks of the app, or to the specified one.
 
-    One replay of an app runs at a time. No parameter is documented, so none is required, and others
-    are ignored.
+    Each app can have only one replay at a time. No parameter is documented, so none is required, and others are
+    ignored.
     """
     body = call.body
     begin = _time(body, "from_date", 0.0)
@@ -128,18 +128,18 @@ async def replay_events(call: Call) -> Answer:
 async def link_stream(call: Call) -> Answer:
     """Links the app's filtered-stream rules to a valid webhook. A second call replaces the fields.
 
-    Takes enterprise access.
+    Requires enterprise access.
     """
     app = call.caller.app
     if app.tier != "enterprise" and not app.stream_webhooks:
-        raise not_enrolled("stream links take enterprise access")
+        raise not_enrolled("stream links require enterprise access")
     selection(call.query)
     webhook_id = call.path["webhook_id"]
     webhook = next((webhook for webhook in _own(call) if webhook.id == webhook_id), None)
     if webhook is None:
         raise platform_not_found("webhook", "webhook_id", webhook_id)
     if not webhook.valid:
-        reason = "is of a webhook that is not valid: have it challenged again with PUT /2/webhooks/{webhook_id}"
+        reason = "is the id of an invalid webhook: validate it again with PUT /2/webhooks/{webhook_id}"
         raise invalid("webhook_id", reason, webhook_id)
     if call.fault is not None:
         slug, fields = scripted_problem(call.fault)
@@ -152,7 +152,7 @@ async def link_stream(call: Call) -> Answer:
 
 
 def _time(body: Mapping[str, Any], name: str, default: float) -> float:
-    """Returns a time in epoch seconds, from ISO 8601 or the digits of year, month, day, hour and minute."""
+    """Returns a time in epoch seconds. Accepts ISO 8601, or the digits of year, month, day, hour and minute."""
     given = body.get(name)
     if given is None:
         return default
@@ -181,14 +181,14 @@ def _webhook(call: Call) -> Webhook:
 def _check_room(call: Call, url: str) -> None:
     own = _own(call)
     if any(_address(webhook.url) == _address(url) for webhook in own):
-        raise rejected("DuplicateUrlFailed", "the app already has a webhook for this url")
+        raise rejected("DuplicateUrlFailed", "the app already has a webhook for this URL")
     most = call.state.platform.max_webhooks
     if len(own) >= most:
-        raise rejected("WebhookLimitExceeded", f"the app has {most} webhooks, as many as it may")
+        raise rejected("WebhookLimitExceeded", f"the app has {most} webhooks, which is the maximum")
 
 
 def _address(url: str) -> tuple[str, str, str]:
-    """Returns what is equal in two spellings of one address."""
+    """Returns the normalized parts of a URL, which are equal for different spellings of the same address."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     return str(parse_address(host) or host.removesuffix(".")), parts.path or "/", parts.query

@@ -19,14 +19,14 @@ _KINDS: Final = (
     *("account_media_ids", "card_ids", "poll_card_ids", "video_conversation_card_ids"),
     *("product_catalog_ids", "product_set_ids"),
 )
-"""The kinds of records that an empty state has none of."""
+"""The kinds of records that an empty state does not have."""
 
 
 def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
     """Fills a new state. Returns the first user's access token, and the ids that exist, by kind.
 
-    Account-scoped ids belong to the first account. An `empty` state has one app, one user and
-    one account with nothing in it, so that every audience and list is unknown.
+    Account-scoped ids belong to the first account. An `empty` state has one app, one user and one empty account, so no
+    audiences or lists.
     """
     accounts = list(records("accounts", "accounts"))[: 1 if empty else None]
     state.advertising.accounts = Table(lambda: accounts)
@@ -58,7 +58,7 @@ def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
 
 
 def _plant_users(state: State, accounts: Sequence[Record]) -> list[User]:
-    """Adds the users. The first two accounts are the first user's, the third is the second user's."""
+    """Adds the users. The first two accounts belong to the first user, and the third to the second user."""
     profiles = list(records("users", "users"))[: None if len(accounts) > 1 else 1]
     users = [User(profile["id"], profile["username"], profile=profile) for profile in profiles]
     ids = {user.username: user.id for user in users}
@@ -100,7 +100,9 @@ def _plant_catalog(catalogs: Catalogs, user_id: str) -> SeedIds:
 
 
 def _products() -> Iterator[Record]:
-    """Yields the products. Those out of stock have none left, and every seventh product is reduced."""
+    """Yields the products. Products that are out of stock have an inventory of 0, and every seventh product has a sale
+    price.
+    """
     for n, product in enumerate(records("catalog", "products")):
         if product["availability"] == "out of stock":
             product["inventory"] = 0

@@ -58,7 +58,7 @@ def plant_connections(state: State, app: App) -> None:
 
 
 def _plant_posts(state: State) -> dict[str, PostRecord]:
-    """Adds the posts that are written by hand, and returns them by name, in the order of time."""
+    """Adds the posts that are written by hand, and returns them by name, in chronological order."""
     planted: dict[str, PostRecord] = {}
     for index, row in enumerate(records("posts", "posts")):
         name, username, text = (row.pop(field) for field in ("name", "author", "text"))
@@ -86,8 +86,8 @@ def _refer(fields: Record, kind: str, target: str, planted: dict[str, PostRecord
 
 
 def _metrics(likes: int, *, retweets: int, replies: int, quotes: int, impressions: int) -> dict[str, int]:
-    """Returns the counts of a post: its retweets, replies and quotes are fractions of its likes,
-    and its impressions a multiple.
+    """Returns the counts of a post: its retweets, replies and quotes are fractions of its likes, and its impressions
+    are a multiple.
     """
     return {
         "retweet_count": likes // retweets,
@@ -110,7 +110,7 @@ class SeedTimeline:
         self.ids, self._indexes = _timeline_ids(count)
 
     def record(self, post_id: str) -> PostRecord | None:
-        """Returns the post with the id, if it is one of these."""
+        """Returns the post with the id, if it is one of these posts."""
         index = self._indexes.get(post_id)
         if index is None:
             return None
@@ -133,7 +133,7 @@ class SeedTimeline:
         return PostRecord.of(fields, at)
 
     def _refer(self, index: int, fields: Record) -> None:
-        """Adds references: some posts reply to an earlier one, some quote one."""
+        """Adds references: some posts reply to an earlier post, some quote one."""
         if index % 6 == 5 and index >= 7:
             earlier = str(self.ids[index - 7])
             fields["referenced_tweets"] = [{"type": "replied_to", "id": earlier}]
@@ -153,7 +153,7 @@ def _timeline_ids(count: int) -> tuple[Sequence[int], Mapping[str, int]]:
 
 
 def _mixed(index: int, salt: int) -> int:
-    """Returns a number that looks random, and is the same every time."""
+    """Returns a number that looks random, but is the same every time."""
     value = (index * 2_654_435_761 + salt * 40_503 + 12_345) & 0xFFFFFFFF
     value = ((value ^ value >> 15) * 2_246_822_519) & 0xFFFFFFFF
     return value ^ value >> 13

@@ -1,22 +1,22 @@
 """Reads the files of seed data and derives the records that they describe.
 
-A file has lists of entries. An entry is the fields of a record, and it may have instructions:
+A file contains lists of entries. An entry has the fields of a record, and it may have instructions:
 
-- `"like"` names one of the file's `"templates"`, whose fields the entry takes over.
-- `"count": 3` makes three records of it, and `"each": {"week": [1, 2], "place": ["Voss", "Bled"]}`
-  one for each combination, of which the last name changes fastest. With `"copies": [2, 1]` every
-  record comes as often as the numbers say, in turn.
+- `"like"` is the name of one of the file's `"templates"`. The entry inherits its fields.
+- `"count": 3` creates three records from the entry. `"each": {"week": [1, 2], "place": ["Voss", "Bled"]}`
+  creates one record for each combination, and the last name changes fastest. `"copies": [2, 1]` repeats
+  every record by the number whose turn it is: the first one twice, the second one once, and so on.
 
-The records of a list are numbered: `n` begins at 0, and anew at what `"first"` of an entry says.
-The values of fields can depend on it:
+The records of a list are numbered. The number `n` starts at 0, or at the `"first"` of an entry. The
+values of fields can depend on it:
 
-- A text may have names in braces: `{n}`, `{number}` (one more), `{copy}`, the names of `"each"`,
-  and fields that stand before it in the record. `{name:lower}` and `{name:slug}` change how they
-  are written, and `{{id}}` is left as `{id}`.
-- `{"cycle": [...]}` is one of the values after the other. A name in place of the list is a list
-  that the code provides.
-- `{"from": 10, "step": 5, "modulo": 50}` is 10 plus the rest of 5 n divided by 50. If it starts
-  from a time, the step is in seconds; if from a number written as a text, it gives a text.
+- A string may contain names in braces: `{n}`, `{number}` (which is n + 1), `{copy}`, the names in
+  `"each"`, and earlier fields of the record. `{name:lower}` and `{name:slug}` change the format, and
+  `{{id}}` becomes `{id}`.
+- `{"cycle": [...]}` selects the values in turn. A name instead of the list refers to a list that the
+  code provides.
+- `{"from": 10, "step": 5, "modulo": 50}` is 10 plus the remainder of 5 n divided by 50. If `"from"` is
+  a time, the step is in seconds. If it is a number written as a string, the result is a string.
 """
 
 import datetime
@@ -41,13 +41,13 @@ _INSTRUCTIONS: Final = frozenset({"like", "count", "each", "copies", "first"})
 
 @cache
 def contents(file: str) -> Mapping[str, Any]:
-    """Returns the content of a file. Callers share it, so only copies that `derived` makes may change."""
+    """Returns the content of a file. Callers share it, so modify only the copies that `derived` makes."""
     content: Mapping[str, Any] = orjson.loads((_FILES / f"{file}.json").read_bytes())
     return content
 
 
 def records(file: str, *path: str, **names: Any) -> Iterator[Record]:
-    """Yields the records of the list at a path in a file; fields may refer to `names`, too."""
+    """Yields the records of the list at a path in a file; fields may also refer to `names`."""
     for fields, numbered in _repeated(file, path):
         yield filled(fields, **names, **numbered)
 
@@ -59,7 +59,7 @@ def live_ids(file: str, *path: str) -> tuple[str, ...]:
 
 
 def filled(fields: Record, **names: Any) -> Record:
-    """Returns a record with all values filled in; fields may refer to those before them."""
+    """Returns a record with all values filled in. Fields may refer to earlier fields and to `names`."""
     record: Record = {}
     known = {name: _word(value) for name, value in names.items()}
     for field, value in fields.items():
@@ -94,12 +94,12 @@ def _plus(start: str | int, added: int) -> str | int:
 
 
 def epoch(at: str) -> int:
-    """Returns the epoch seconds of a time without fractions."""
+    """Returns a time in whole epoch seconds."""
     return int(datetime.datetime.fromisoformat(at).timestamp())
 
 
 def _repeated(file: str, path: tuple[str, ...]) -> Iterator[tuple[Record, Record]]:
-    """Yields the fields of each record, not yet filled in, with the variables that belong to it."""
+    """Yields the fields of each record, not yet filled in, with the variables of the record."""
     entries: Any = reduce(getitem, path, contents(file))
     n = 0
     for entry in entries:

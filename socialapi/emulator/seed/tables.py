@@ -22,7 +22,7 @@ def plant_advertising(advertising: Advertising, account_ids: list[str], user_ids
     advertising.history.seeded = partial(_seeded, user_ids)
     advertising.business_categories = Table(_business_categories)
     advertising.curated_categories = Table(partial(records, "categories", "curated_categories"))
-    # Those of the library, those in no library yet, and one of another user.
+    # Uploads in the library, uploads in no library yet, and one upload by another user.
     kinds = ("library", "uploaded", "uploaded_by_others")
     advertising.uploads = Table(lambda: (upload for kind in kinds for upload in records("media", kind)))
     for account_id in others:
@@ -68,14 +68,14 @@ def _campaigns(account_id: str) -> dict[str, Load]:
 
 
 def _business_categories() -> Iterator[Record]:
-    """Yields one for each tier of the IAB's list; no IAB category belongs to two."""
+    """Yields one business category for each top-level IAB category, so no IAB category belongs to two of them."""
     for number, category in enumerate(records("categories", "business_categories"), 1):
         subcategories = range(1, category.pop("subcategories") + 1)
         yield category | {"iab_categories": [f"IAB{number}", *(f"IAB{number}-{each}" for each in subcategories)]}
 
 
 def _many_line_items(account_id: str) -> list[str]:
-    """Returns the ids of the line items that one entry describes."""
+    """Returns the ids of the many line items that come from a single entry."""
     return [each for each in live_ids("line_items", "line_items", account_id) if each.startswith("8z")]
 
 
@@ -84,7 +84,9 @@ def _line_item_curated_category_ids() -> list[str]:
 
 
 def _line_item_curated_categories(account_id: str) -> Iterator[Record]:
-    """Yields forty for each of 250 line items, three at a time. After each 400 a deleted one follows."""
+    """Yields forty records for each of 250 line items, with three at a time created at the same moment. After every 400
+    records, yields a deleted one.
+    """
     line_item_ids = _many_line_items(account_id)
     began = epoch("2024-09-02T08:00:00Z")
     for n, record_id in enumerate(_line_item_curated_category_ids()):
@@ -94,7 +96,7 @@ def _line_item_curated_categories(account_id: str) -> Iterator[Record]:
         record = {
             "id": record_id,
             "line_item_id": line_item_ids[item],
-            # 29 and 1,200 have no common factor, so that no line item meets a category twice.
+            # 29 and 1,200 have no common factor, so no line item has the same category twice.
             "curated_category_id": f"cc{100 + (item * 7 + each * 29) % 1_200:04x}",
             "created_at": made,
             "updated_at": made,
@@ -106,7 +108,7 @@ def _line_item_curated_categories(account_id: str) -> Iterator[Record]:
 
 
 def _seeded(user_ids: list[str], entity_type: str, entity: Record) -> Iterable[Record]:
-    """Returns the changes of an entity before the start, the oldest first."""
+    """Returns the changes of an entity before the start, oldest first."""
     if entity["id"] == contents("campaigns")["budget_changes"]["campaign_id"]:
         return _budget_changes(user_ids, entity)
     return [entry(entity_type, entity, "CREATE", at=entity["created_at"], by=(user_ids[0], "WEB"))]
@@ -130,7 +132,7 @@ def _budget_changes(user_ids: list[str], campaign: Record) -> Iterator[Record]:
 
 @cache
 def _media_keys() -> dict[str, tuple[str, ...]]:
-    """Returns lists of media that other records use in turn."""
+    """Returns lists of media keys that other records use in turn."""
     library = list(records("media", "library"))
     images = tuple(each["id"] for each in library if each["media_type"] == "IMAGE")
     wide_videos = tuple(
@@ -140,13 +142,13 @@ def _media_keys() -> dict[str, tuple[str, ...]]:
         "images": images,
         "wide_videos": wide_videos,
         "wide_video_ids": tuple(key.partition("_")[2] for key in wide_videos),
-        "platform_images": images[:8],  # those of posts come first
+        "platform_images": images[:8],  # media of posts come first
         "platform_videos": wide_videos[:3],
     }
 
 
 def _library() -> Iterator[Record]:
-    """Yields the library of the first account. Videos have a title, and some have a custom poster."""
+    """Yields the library media of the first account. Videos have a title, and some have a custom poster."""
     file, keys = contents("media"), _media_keys()
     for n, upload in enumerate(records("media", "library")):
         is_video = upload["media_type"] == "VIDEO"
@@ -191,7 +193,7 @@ def _medium(key: str) -> dict[str, Any]:
 
 
 def _poll_cards() -> Iterator[Record]:
-    """Yields four polls: two with only text, one with an image and one with a video. The last one is deleted."""
+    """Yields four polls: two with only text, one with an image and one with a video. The last poll is deleted."""
     media = {medium["id"]: medium for medium in _library()}
     for card in records("cards", "poll_cards", **_media_keys()):
         key = card.pop("media_key")
@@ -199,7 +201,7 @@ def _poll_cards() -> Iterator[Record]:
 
 
 def _conversation_cards() -> Iterator[Record]:
-    """Yields cards with one to four things to say, with and without a poster; the last one is deleted."""
+    """Yields cards with one to four calls to action, with and without a poster. The last card is deleted."""
     media = {medium["id"]: medium for medium in _library()}
     for card in records("cards", "video_conversation_cards", **_media_keys()):
         poster = card["poster_media_key"]

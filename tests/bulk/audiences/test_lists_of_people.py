@@ -261,7 +261,7 @@ async def test_digests_of_nothing_are_left_out_whatever_they_look_like(of_nothin
         found, report = await uploaded([{kind: form, "partner_user_id": "c"} for form in forms])
         assert found == {("partner_user_id", "c")}
         (warning,) = report.warning_details
-        assert "digest of an empty text or of a word" in warning.reason
+        assert "digest of an empty string, of a word" in warning.reason
         assert f"({len(forms)} rows" in warning.reason
 
 

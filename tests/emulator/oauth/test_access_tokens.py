@@ -50,7 +50,7 @@ async def test_a_request_token_that_is_refused_says_why(ask: Asker, app: App, br
     assert [reply.codes for reply in replies] == [[89]] * 4
     said = [reply.json["errors"][0]["message"].removeprefix("Invalid or expired token. ") for reply in replies]
     assert said == [
-        "The request token was exchanged already.",
+        "The request token was already exchanged.",
         "The request token is another app's.",
         "There is no such request token.",
         "The request token is older than 15 minutes.",

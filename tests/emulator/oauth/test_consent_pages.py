@@ -94,7 +94,7 @@ async def test_a_link_that_breaks_a_rule_leads_to_a_page_that_says_which(
     browser: Browser, query: dict[str, str], named: str
 ) -> None:
     page = await browser.open(AUTHORIZE, **query)
-    assert (page.reply.status, page.heading) == (400, "This link is not right")
+    assert (page.reply.status, page.heading) == (400, "This link is invalid")
     assert named in page.visible
 
 

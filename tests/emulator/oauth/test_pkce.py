@@ -92,7 +92,7 @@ async def test_where_app_and_address_do_not_belong_together_nobody_is_sent_anywh
     ask: Asker, browser: Browser, changed: dict[str, str | None]
 ) -> None:
     page = await browser.open(PAGE, **asked(ask, **changed))
-    assert (page.reply.status, page.heading) == (400, "This link is not right")
+    assert (page.reply.status, page.heading) == (400, "This link is invalid")
 
 
 @pytest.mark.parametrize(
@@ -227,13 +227,13 @@ async def test_each_cause_of_a_refused_token_request_has_a_text_of_its_own(ask: 
         "no such refresh token": await refresh(ask, "unknown"),
         "no app with this client_id": await redeem(ask, "any", client_id="nobody"),
         "client_id: is required": await redeem(ask, "any", client_id=None),
-        "not the secret of the app": await redeem(ask, "any", client_secret="wrong"),
+        "secret is not the app's": await redeem(ask, "any", client_secret="wrong"),
         "differs from the app in the Authorization header": await redeem(
             ask, "any", client_id=other["api_key"], headers=basic(ready["api_key"], ready["api_key_secret"])
         ),
     }
     await refresh(ask, token)
-    replies["refresh token was used"] = await refresh(ask, token)
+    replies["refresh token was already used"] = await refresh(ask, token)
     ask.emulator.advance(30)
     replies["expired"] = await redeem(ask, late)
     texts = {cause: reply.json["error_description"] for cause, reply in replies.items()}

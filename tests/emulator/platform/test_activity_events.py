@@ -169,7 +169,7 @@ JOIN = {"event_type": "ParticipantsJoin", "participant_ids": [ADA]}
         ({"event_type": "dm.sent", "payload": {**JOIN, "event_type": "MessageCreate"}}, "participant_ids: must not"),
         ({"event_type": "dm.sent", "payload": {"event_type": "ParticipantsJoin"}}, "participant_ids: is required"),
         ({"event_type": "dm.sent", "payload": {**JOIN, "participant_ids": []}}, "participant_ids: is required"),
-        ({"text": "a", "author_id": "17"}, "author_id names no user"),
+        ({"text": "a", "author_id": "17"}, "author_id does not match any user"),
         ({"text": "a", "id": "x"}, "id: must be 1 to 19 digits"),
         ({"text": "a", "copies": "x"}, "copies"),
         ({"text": "a", "entities": {"hashtags": [{}]}}, "entities"),

@@ -86,7 +86,7 @@ async def test_oauth1_permissions_override_the_scopes_of_a_subscription(ask: Ask
     state.new_access_token(app, user, "read")
     everything = ask.oauth2_token("dm.read tweet.read")
     refused = await ask.bearer("POST", "/2/activity/subscriptions", token=everything, json=body)
-    assert (refused.status, "for reading alone" in refused.json["detail"]) == (403, True)
+    assert (refused.status, "read-only" in refused.json["detail"]) == (403, True)
     state.access_tokens.clear()
     other_app = state.apps[(await ask.another_app())["api_key"]]
     state.new_access_token(other_app, user)

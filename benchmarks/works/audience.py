@@ -1,6 +1,4 @@
-"""The audience pipeline: from raw values to accepted records, clean ones and such as exports have
-them.
-"""
+"""The audience pipeline: from raw values to accepted records, for clean values and for values as found in exports."""
 
 import functools
 import hashlib
@@ -28,7 +26,7 @@ HASHLIB: Final = "hashlib alone"
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every record was accepted, and the stub saw the right digests."""
+    """Checks that every record was accepted and that the stub received the right digests."""
     records = order["records"]
     expect("records", told["items"], records)
     if order.get("sends", True):
@@ -42,19 +40,19 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 
 @functools.cache
 def digests_of(numbers: range, keeps_plus: bool = True) -> int:
-    """What the first 8 digits of all digests of these people come to."""
+    """Returns the sum of the first 8 digits of all digests of these people."""
     rows = map(canned.person, numbers)
     return sum(digests_of_texts((email.lower(), phone if keeps_plus else phone[1:])) for email, phone in rows)
 
 
 def digests_of_texts(normalised: Iterable[str]) -> int:
-    """What the first 8 digits of the digests of these values come to."""
+    """Returns the sum of the first 8 digits of the digests of these values."""
     return sum(int(hashlib.sha256(value.encode()).hexdigest()[:8], 16) for value in normalised)
 
 
 @functools.cache
 def _expected_of_dirty(records: int) -> tuple[Counter[str], int]:
-    """The outcomes of so many dirty people, and what the digests of what arrives come to."""
+    """Returns the expected outcomes of this many dirty people, and the sum of the digests that arrive."""
     outcomes, digests = Counter[str](), 0
     for each in canned.dirty_people(records):
         outcomes[each.outcome] += 1
@@ -63,8 +61,8 @@ def _expected_of_dirty(records: int) -> tuple[Counter[str], int]:
 
 
 def judge_dirty(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every record had the outcome that it must have, and exactly the usable values of the accepted
-    ones arrived.
+    """Checks that every record had the expected outcome, and that exactly the usable values of accepted records
+    arrived.
     """
     records, warm_records = order["records"], order["warm_records"]
     outcomes, digests = _expected_of_dirty(records)
@@ -90,7 +88,7 @@ def _by_input(options: Mapping[str, Any]) -> list[Contestant]:
 WORK: Final = Work(
     name="audience",
     title="Uploading an audience",
-    says="Normalises, hashes, sends and counts 200,000 records, each with a plain e-mail address and phone number.",
+    says="Normalizes, hashes, sends and counts 200,000 records, each with a plain e-mail address and phone number.",
     metric="us",
     unit="µs of CPU a record",
     digits=2,
@@ -116,14 +114,14 @@ WORK: Final = Work(
     cannot={
         "tweepy": "no advertising API",
         "xdk": "no advertising API",
-        "httpx": f"by hand it would be “{BY_HAND}” with another client",
+        "httpx": f"by hand, it would be “{BY_HAND}” with a different client",
     },
     notes=(
         f"“{HASHLIB}” encodes and hashes both values, and does nothing else.",
-        f"“{WITH_CHECKS}” checks and normalises every value and skips repeated people; “{BY_HAND}” does neither.",
-        "With twitter-ads the caller hashes, and that is counted.",
-        "facebook-business drops the plus of phone numbers, and sends 10,000 rows a request, not 2,500.",
-        "Rows are made before the clock starts; files are read after it starts.",
+        f"“{WITH_CHECKS}” checks and normalizes every value and skips repeated people; “{BY_HAND}” does neither.",
+        "With twitter-ads, the caller hashes, and that time is counted.",
+        "facebook-business drops the plus of phone numbers, and sends 10,000 rows per request instead of 2,500.",
+        "Rows are created before the clock starts; files are read after it starts.",
     ),
 )
 
@@ -132,7 +130,7 @@ DIRTY: Final = Work(
     title="Uploading an audience of dirty rows",
     says=(
         "The same, but 1 % of the records are unusual (blanks, `mailto:`, quotation marks, spellings of phone numbers, "
-        "empty cells, unusable values) and 1 % repeat one of the last 5,000 in other letters."
+        "empty cells, unusable values) and 1 % repeat one of the last 5,000 records in different case."
     ),
     metric="us",
     unit="µs of CPU a record",
@@ -152,5 +150,5 @@ DIRTY: Final = Work(
     rounds=7,
     stub={"check_digests": True},
     cannot={"all others": "they hash and send what they are given, or refuse it"},
-    notes=("All contestants accept and reject the same rows, which is checked.",),
+    notes=("All contestants must accept and reject the same rows, which is checked.",),
 )

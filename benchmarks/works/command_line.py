@@ -1,4 +1,4 @@
-"""The command line: a file of a million rows, in a process from its start to its end."""
+"""The command line: uploading a file of a million rows, measured from the start of the process to its end."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from benchmarks.works.audience import judge_dirty
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every row was accepted, or had the outcome that a dirty one must have."""
+    """Checks that every row was accepted, or had the outcome expected of dirty rows."""
     rate = {"rows_a_second": order["records"] / told["seconds"]}
     if order.get("is_dirty"):
         return {**judge_dirty(order, told, seen), **rate}
@@ -21,7 +21,7 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 
 
 def prepare(order: Order) -> None:
-    """Writes what is uploaded."""
+    """Writes the file to upload."""
     for name, is_dirty in (("people", False), ("dirty", True)):
         path = Path(order["folder"], f"{name}.csv")
         write_csv(path, canned.people({**order, "is_dirty": is_dirty}))
@@ -62,6 +62,6 @@ WORK: Final = Work(
     rounds=5,
     also={"rows_a_second": "rows a second"},
     cannot={"all others": "they have no such command"},
-    notes=("The whole process is measured: starting Python, importing, reading, sending and printing the report.",),
+    notes=("The entire process is measured: starting Python, importing, reading, sending and printing the report.",),
     prepare=prepare,
 )

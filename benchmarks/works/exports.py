@@ -1,4 +1,4 @@
-"""Ordinary exports: what a row costs as shops and customer databases write it, times a clean one."""
+"""Ordinary exports: the cost of a row as shops and customer databases write it, relative to a clean row."""
 
 import functools
 from collections import Counter
@@ -22,19 +22,19 @@ LIMITS: Final = {
     "orders": 2.0,
     "mixed": 2.0,
 }
-"""What a row may cost at most, times a clean row of the same kind of input."""
+"""The maximum cost of a row, as a multiple of a clean row in the same kind of input."""
 KINDS: Final = ("clean", *LIMITS)
 
 
 @functools.cache
 def _expected(kind: str, records: int) -> tuple[Counter[str], int]:
-    """The outcomes of so many rows, and what the digests of what arrives come to."""
+    """Returns the expected outcomes of this many rows, and the sum of the digests that arrive."""
     rows = [*canned.exported_people(kind, range(records))]
     return Counter(each.outcome for each in rows), sum(digests_of_texts(each.sent) for each in rows)
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every row had its outcome, and exactly the values of the accepted ones arrived."""
+    """Checks that every row had the expected outcome, and that exactly the values of accepted rows arrived."""
     records, warm = order["records"], order["warm_records"]
     outcomes, digests = _expected(order["kind"], records)
     found = {"accepted": told["items"], "rejected": told["rejected"], "duplicate": told["duplicate"]}
@@ -45,7 +45,7 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 
 
 def prepare(order: Order) -> None:
-    """Writes a file of each kind and format."""
+    """Writes a file for each kind and format."""
     for kind in KINDS:
         path = Path(order["folder"], f"{kind}.csv")
         columns = canned.COLUMNS_OF_EXPORTS[: 3 if kind == "third column" else 2]
@@ -62,7 +62,7 @@ WORK: Final = Work(
     name="exports",
     title="Uploading ordinary exports",
     says=(
-        "Uploads 200,000 rows as exports have them: national phone numbers of the US and of Germany, numbers with "
+        "Uploads 200,000 rows as found in exports: national phone numbers of the US and of Germany, numbers with "
         "blanks, every third address and every third number missing, blanks around values, a third column, three "
         "orders a customer, and all of it mixed."
     ),
@@ -96,6 +96,6 @@ WORK: Final = Work(
     rounds=5,
     stub={"check_digests": True},
     cannot={"all others": "they hash and send what they are given, or refuse it"},
-    notes=("Files are read, and rows of mappings are made, after the clock starts.",),
+    notes=("Files are read, and mappings are created, after the clock starts.",),
     prepare=prepare,
 )

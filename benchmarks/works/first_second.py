@@ -1,4 +1,4 @@
-"""The first second of the command line: what a small job and `--version` cost, times importing aiohttp."""
+"""The first second of the command line: the cost of a small job and of `--version`, relative to importing aiohttp."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,13 +12,13 @@ ROWS: Final = 10
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """The process ended well."""
+    """Checks that the process succeeded."""
     expect("exit status", told["items"], 0)
     return {"ms": told["cpu_seconds"] * 1_000, "wall_ms": told["seconds"] * 1_000}
 
 
 def prepare(order: Order) -> None:
-    """Writes what is uploaded."""
+    """Writes the file to upload."""
     write_csv(Path(order["folder"], "ten.csv"), map(canned.person, range(ROWS)))
 
 
@@ -33,7 +33,7 @@ VERSION: Final = "socialapi --version"
 WORK: Final = Work(
     name="first_second",
     title="The first second",
-    says="Runs a command in a fresh process: a dry upload of ten rows, a lint of them, and `--version`.",
+    says="Runs a command in a fresh process: a dry run of uploading ten rows, a lint of the rows, and `--version`.",
     metric="ms",
     unit="ms of CPU",
     digits=0,
@@ -63,6 +63,6 @@ WORK: Final = Work(
     quick={},
     rounds=15,
     also={"wall_ms": "ms by the clock"},
-    notes=("The whole process is measured, starting Python included.",),
+    notes=("The entire process is measured, including the start of Python.",),
     prepare=prepare,
 )

@@ -18,12 +18,12 @@ FURTHER: Final = {
     "upload_phone": "uploading one phone number, dry run",
     "upload_csv": "uploading one row of CSV, dry run",
 }
-"""What takes more: patterns for unusual values, the library for phone numbers, the readers of files."""
+"""First calls that load more: patterns for unusual values, the phone number library, and the file readers."""
 ENTERING: Final = f"{SOCIALAPI}: entering a client"
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Milliseconds of CPU that the first call takes more than the second, and of the second."""
+    """Returns the extra CPU time of the first call over the second, and the CPU time of the second, in milliseconds."""
     return {"ms": (told["cpu_seconds"] - told["again"]) * 1_000, "again_ms": told["again"] * 1_000}
 
 
@@ -35,7 +35,7 @@ WORK: Final = Work(
     name="first_use",
     title="The first call",
     says="Enters a client in a fresh process and calls each part of the API twice, against an emulator in another "
-    "process. The figure is how much longer the first call takes than the second.",
+    "process. The figure is the extra time of the first call over the second.",
     metric="ms",
     unit="ms of CPU",
     digits=0,
@@ -56,6 +56,6 @@ WORK: Final = Work(
     rounds=7,
     also={"again_ms": "ms of CPU of the second call"},
     notes=(
-        "Entering a client loads what every call needs. A client that is not entered loads it with its first call.",
+        "Entering a client imports the modules that every call needs. Without entering, the first call imports them.",
     ),
 )

@@ -7,7 +7,7 @@ from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Milliseconds of CPU, and of the clock."""
+    """Returns the milliseconds of CPU time and of wall time."""
     return {"ms": told["cpu_seconds"] * 1_000, "wall_ms": told["seconds"] * 1_000}
 
 
@@ -18,7 +18,7 @@ def _import(name: str, module: str, takes: str | None = None) -> Contestant:
 WORK: Final = Work(
     name="imports",
     title="Importing",
-    says="Imports a package in a fresh process, with its byte code compiled.",
+    says="Imports a package in a fresh process, with its bytecode already compiled.",
     metric="ms",
     unit="ms of CPU",
     digits=0,
@@ -37,9 +37,9 @@ WORK: Final = Work(
     quick={},
     rounds=15,
     also={"wall_ms": "ms by the clock"},
-    notes=("socialapi loads the rest at its first use (the next section); the other libraries load everything here.",),
+    notes=("socialapi imports the rest on first use (the next section); the other libraries import everything here.",),
     cannot={
-        "twitter-ads": "it is for scripts, whose start hardly matters",
+        "twitter-ads": "it is meant for scripts, whose startup time hardly matters",
         "facebook-business": "as twitter-ads",
     },
 )

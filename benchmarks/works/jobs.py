@@ -1,6 +1,4 @@
-"""Many uploads at once in one process: how fast they are together, and how long the others in the
-event loop wait.
-"""
+"""Many uploads at once in one process: their combined speed, and how long other tasks in the event loop wait."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,7 +8,7 @@ from benchmarks.works.memory import MEGABYTE
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every record of every job arrived and was accepted."""
+    """Checks that every record of every job arrived and was accepted."""
     records = order["jobs"] * order["records"]
     expect("records", told["items"], records)
     expect("records that arrived", seen["rows"], records + order["warm_records"])
@@ -56,10 +54,10 @@ WORK: Final = Work(
     cannot={"all others": "they have no jobs, or run one at a time"},
     notes=(
         (
-            f"“{SET}” sets the garbage collector as docs/performance.md advises. Without that, the longest wait is a "
-            "collection that visits everything that is imported."
+            f"“{SET}” configures the garbage collector as docs/performance.md recommends. Without this, the longest "
+            "wait is a collection that visits all imported objects."
         ),
-        "Making the records is part of the measured time.",
+        "The measured time includes creating the records.",
         "On a busy machine, rates are lower and waits longer; records a second of CPU stay the same.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Linting a file, times a dry upload of it."""
+"""Linting a file, relative to a dry run of its upload."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,7 +8,7 @@ from benchmarks.works.command_line import prepare
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every row was looked at, and nothing was sent."""
+    """Checks that every row was read and nothing was sent."""
     expect("rows", told["items"], order["records"])
     expect("rows that arrived", seen["rows"], 0)
     return {"us": told["cpu_seconds"] / order["records"] * 1e6}
@@ -40,6 +40,6 @@ WORK: Final = Work(
     full={"records": 200_000},
     quick={"records": 10_000},
     rounds=5,
-    cannot={"all others": "they have nothing like it"},
+    cannot={"all others": "they have no comparable feature"},
     prepare=prepare,
 )

@@ -12,7 +12,7 @@ MEGABYTE: Final = 1_000_000
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, Any]:
-    """The peak, how much the second half added, and the course of it."""
+    """Returns the peak, the growth in the second half, and the course of memory use."""
     expect("records", told["items"], order["records"])
     expect("records that arrived", seen["rows"], order["records"])
     samples = told["samples"]
@@ -26,7 +26,7 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prepare(order: Order) -> None:
-    """Writes what is uploaded."""
+    """Writes the file to upload."""
     folder = Path(order["folder"])
     write_csv(folder / "people.csv", canned.people(order))
     write_parquet(folder / "people.parquet", canned.people(order))

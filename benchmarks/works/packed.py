@@ -9,12 +9,12 @@ from benchmarks.harness.files import write_csv
 from benchmarks.harness.work import SOCIALAPI, Contestant, Order, Target, Told, Work, expect
 
 RECORDS_A_SECOND: Final = 766_850
-"""What 1,500 requests a minute allow with the largest bodies."""
+"""The number of records per second that 1,500 requests per minute allow with the largest bodies."""
 REQUESTS_A_SECOND: Final = 25
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """The share of what the quota allows while the rows are read and sent; the processes start before."""
+    """Returns the share of the quota used while the rows are read and sent. The processes start earlier."""
     if told.get("is_quota"):
         return {"share": 100.0, "refused": 0.0}
     records = order["processes"] * order["records"]
@@ -23,7 +23,7 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 
 
 def prepare(order: Order) -> None:
-    """Writes what is uploaded."""
+    """Writes the files to upload."""
     for kind in ("clean", "mixed rows"):
         rows = canned.exported_people(kind, range(order["records"]))
         write_csv(Path(order["folder"], f"{kind}.csv"), (each.cells for each in rows))
@@ -66,7 +66,7 @@ WORK: Final = Work(
     rounds=3,
     stub={"latency_seconds": 0.2, "quota_requests": 60 * REQUESTS_A_SECOND, "quota_seconds": 60.0},
     also={"refused": "refused (429)"},
-    cannot={"all others": "they do not pack several people into an operation"},
-    notes=("Two processes and the stub need a core each: with fewer, their share is what these leave.",),
+    cannot={"all others": "they do not pack several people into one operation"},
+    notes=("Two processes and the stub need one core each; with fewer cores, they reach a smaller share.",),
     prepare=prepare,
 )

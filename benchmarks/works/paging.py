@@ -1,6 +1,4 @@
-"""Paging: 1,500 pages of 100 posts into objects, of posts that are alike and of posts as timelines
-have them.
-"""
+"""Paging: 1,500 pages of 100 posts read into objects, for uniform posts and for posts as in real timelines."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -22,7 +20,7 @@ from benchmarks.harness.work import (
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every post was read, and every request went out once."""
+    """Checks that every post was read, and that every request was sent once."""
     posts = order["pages"] * POSTS_A_PAGE
     expect("posts", told["items"], posts)
     expect("checksum", told["checksum"], checksum_of_posts(range(posts)))
@@ -48,7 +46,7 @@ NOTE: Final = f"“{WITH_CHECKS}” checks the type of every field and parses ti
 WORK: Final = Work(
     name="paging",
     title="Reading timelines",
-    says="Reads a timeline of 1,500 pages with 100 posts each to its end, and two fields of every post.",
+    says="Reads a timeline of 1,500 pages with 100 posts each, and two fields of every post.",
     metric="us",
     unit="µs of CPU a post",
     base=BY_HAND,
@@ -75,14 +73,14 @@ WORK: Final = Work(
             f"“{BY_HAND}” and httpx return dicts."
         ),
         NOTE,
-        "xdk refuses posts without two counts that the others do not know, so its posts have those as well.",
+        "xdk rejects posts without two counts that the others do not know, so its posts contain these counts too.",
     ),
 )
 
 MIXED: Final = Work(
     name="paging_mixed",
     title="Reading timelines of varied posts",
-    says="The same with posts of 30 shapes: some are replies, some have links, pictures, topics, or an unknown field.",
+    says="The same with posts of 30 kinds: some are replies, and some have links, pictures, topics or an unknown field.",
     metric="us",
     unit="µs of CPU a post",
     base=BY_HAND,
@@ -94,6 +92,6 @@ MIXED: Final = Work(
     rounds=7,
     schedule=Schedule.BY_TURNS,
     stub={"is_mixed": True},
-    cannot={**OTHER_SERVICES, "xdk": "its posts are different, see above", "httpx": "measured above"},
+    cannot={**OTHER_SERVICES, "xdk": "its posts are different (see above)", "httpx": "measured above"},
     notes=(NOTE,),
 )

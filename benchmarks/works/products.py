@@ -1,4 +1,4 @@
-"""Product upserts: what one costs, and how many a second there are under latency."""
+"""Product upserts: the cost of a product, and the rate under latency."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -24,7 +24,7 @@ LATE_PRODUCTS: Final = 2_500
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every product arrived and was accepted."""
+    """Checks that every product arrived and was accepted."""
     expect("products", told["items"], order["products"])
     expect("products that arrived", seen["rows"], order["products"] + PRODUCTS_A_REQUEST)
     return {
@@ -68,8 +68,8 @@ WORK: Final = Work(
     cannot={
         "tweepy": "no catalogs",
         "xdk": "no catalogs",
-        "twitter-ads": "this version has no products of catalogs",
-        "httpx": f"by hand it would be “{BY_HAND}” with another client",
+        "twitter-ads": "this version has no catalog products",
+        "httpx": f"by hand, it would be “{BY_HAND}” with a different client",
     },
     notes=(
         f"“{BY_HAND}” checks nothing; “{WITH_CHECKS}” checks the required fields. socialapi checks every rule of a product.",

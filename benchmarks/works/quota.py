@@ -1,4 +1,4 @@
-"""Filling the quota: what share of the allowed requests is made."""
+"""Using the quota: the share of the allowed requests that is sent."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ AT_ONCE: Final = 16
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """The share in steady state, and how many requests were refused."""
+    """Returns the share in steady state, and how many requests were refused."""
     accepted = seen["accepted_at"]
     expect("accepted requests", len(accepted), told["items"])
     share = steady_share(accepted, order["quota_requests"], order["quota_seconds"])
@@ -21,10 +21,10 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 
 
 def steady_share(accepted_at: Sequence[float], requests: int, seconds: float) -> float:
-    """How much of the quota is used once the first window is over.
+    """Returns how much of the quota is used once the first window is over.
 
-    Requests come in bursts, one a window: so many as the first window held come again within a period, which is
-    measured from each of them to the one that many later.
+    Requests come in bursts, one per window. As many requests as in the first window are sent in every period. The
+    period is measured from each request to the request that many later.
     """
     first = sum(at < accepted_at[0] + seconds for at in accepted_at)
     periods = [later - at for at, later in zip(accepted_at, accepted_at[first:], strict=False)]
@@ -82,12 +82,12 @@ WORK: Final = Work(
     cannot={
         "tweepy": "it has no uploads",
         "xdk": "as tweepy",
-        "facebook-business": "its service has another limit",
-        "httpx": "it knows no rate limits",
+        "facebook-business": "its service has a different limit",
+        "httpx": "it does not handle rate limits",
     },
     notes=(
         "The stub refuses more than 1,500 requests in any 60 seconds; a round lasts a window and a half.",
-        "aiohttp and the caller of twitter-ads wait as long as a 429 asks for.",
-        "twitter-ads sends one request at a time, and waits five seconds longer when it waits itself.",
+        "aiohttp and the caller of twitter-ads wait as long as a 429 response requests.",
+        "twitter-ads sends one request at a time, and waits five seconds longer than needed when it handles the wait itself.",
     ),
 )

@@ -1,4 +1,4 @@
-"""One small request after the other, with a bearer token and signed with OAuth 1.0a."""
+"""Small requests, one after the other, with a bearer token or signed with OAuth 1.0a."""
 
 import base64
 import hashlib
@@ -13,14 +13,14 @@ from benchmarks.harness.work import SOCIALAPI, Contestant, Order, Schedule, Targ
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every request went out once, and every answer was read."""
+    """Checks that every request was sent once and every response was read."""
     expect("requests", seen["requests"], order["requests"] + order["warm_requests"])
     expect("checksum", told["checksum"], order["requests"] * len(canned.post(1)["text"]))
     return {"us": told["cpu_seconds"] / order["requests"] * 1e6}
 
 
 def judge_signed(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Every request was signed anew, and correctly."""
+    """Checks that every request has a new and correct signature."""
     if order.get("is_signed", True):
         signed = seen["authorizations"]
         expect("requests", len(signed), order["requests"] + order["warm_requests"])
@@ -29,8 +29,8 @@ def judge_signed(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str,
 
 
 def correct_signatures(authorizations: Sequence[str], url: str) -> int:
-    """How many of them sign a look-up of one post with the benchmarks' secrets, each with a nonce
-    of its own.
+    """Returns how many of them are valid signatures of a post lookup with the benchmarks' secrets, each with a
+    different nonce.
     """
     found = [dict(re.findall('([a-z_]+)="([^"]*)"', each)) for each in authorizations]
     right = {
@@ -40,7 +40,7 @@ def correct_signatures(authorizations: Sequence[str], url: str) -> int:
 
 
 def _signed(parameters: Mapping[str, str], url: str) -> str:
-    """The signature by RFC 5849, with nothing but the standard library."""
+    """Returns the signature according to RFC 5849, computed with only the standard library."""
     encoded = {**parameters, "ids": "1"}
     pairs = "&".join(f"{name}={encoded[name]}" for name in sorted(encoded.keys() - {"oauth_signature", "realm"}))
     base = "&".join(quote(part, safe="") for part in ("GET", url, pairs))
@@ -52,7 +52,7 @@ UNSIGNED: Final = "aiohttp, not signed"
 WORK: Final = Work(
     name="small",
     title="One small request at a time",
-    says="Looks up one post again and again with a bearer token, one request after the other.",
+    says="Looks up one post repeatedly with a bearer token, one request after the other.",
     metric="us",
     unit="µs of CPU a request",
     digits=0,
@@ -73,8 +73,8 @@ WORK: Final = Work(
     rounds=7,
     schedule=Schedule.BY_TURNS,
     cannot={
-        "twitter-ads": "it has no endpoint of the core API; its requests are those of requests, with a signature each",
-        "facebook-business": "its service has no such endpoint; its requests are those of requests",
+        "twitter-ads": "it has no endpoint of the core API; its requests are sent by requests, each with a signature",
+        "facebook-business": "its service has no such endpoint; its requests are sent by requests",
     },
 )
 
@@ -106,10 +106,10 @@ SIGNED: Final = Work(
     schedule=Schedule.BY_TURNS,
     stub={"keeps_authorizations": True},
     cannot={
-        "xdk": "its signed requests are those of requests-oauthlib",
-        "twitter-ads": "as xdk, at the addresses of the advertising API alone",
+        "xdk": "its signed requests are made by requests-oauthlib",
+        "twitter-ads": "like xdk, but only at the addresses of the advertising API",
         "facebook-business": "its service has no signatures of this kind",
         "httpx": "it has no OAuth 1.0a",
     },
-    notes=("Each signature is compared with one made by the standard library, and each nonce with the others.",),
+    notes=("Each signature is compared with a signature computed with the standard library, and each nonce with all others.",),
 )

@@ -1,4 +1,4 @@
-"""A persistent stream, read as fast as it comes."""
+"""A persistent stream, read as fast as it arrives."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,7 +19,7 @@ from benchmarks.harness.work import (
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """As many posts were read as were sent meanwhile, with texts and counts that come to the same."""
+    """Checks that all posts sent during the measurement were read, with the same checksums of texts and counts."""
     first, posts = order["warm_posts"], order["posts"]
     numbers = (number % LINES_A_BLOCK for number in range(first, first + posts))
     expect("posts", told["items"], posts)
@@ -30,7 +30,7 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 WORK: Final = Work(
     name="stream",
     title="Reading a persistent stream",
-    says="Reads 100,000 posts of a filtered stream as fast as they arrive, each in a chunk of its own on the wire.",
+    says="Reads 100,000 posts of a filtered stream as fast as they arrive, each in a separate chunk on the wire.",
     metric="us",
     unit="µs of CPU a post",
     base=BY_HAND,
@@ -53,7 +53,7 @@ WORK: Final = Work(
     cannot={
         "twitter-ads": "it covers the advertising API only",
         "facebook-business": "its service has no such stream",
-        "httpx": f"by hand it would be “{BY_HAND}” with another client",
+        "httpx": f"by hand, it would be “{BY_HAND}” with a different client",
     },
     notes=(
         f"“{BY_HAND}” splits the bytes into lines itself; “aiohttp's lines” is `async for line in response.content`.",

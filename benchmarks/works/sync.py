@@ -1,6 +1,4 @@
-"""Syncs of an audience with a file: the first one, one that changes nothing, and one that changes
-little.
-"""
+"""Syncs of an audience with a file: the first sync, one without changes, and one with few changes."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,25 +14,25 @@ CHANGED_EVERY: Final = 100
 
 
 def changed_people(records: int) -> Iterator[tuple[str, str]]:
-    """One of a hundred has left, and somebody new is in that row."""
+    """Yields the people after one in a hundred was replaced by a new person."""
     return (canned.person(records + each if each % CHANGED_EVERY == 0 else each) for each in range(records))
 
 
 def prepare(order: Order) -> None:
-    """Writes the two states of the audience."""
+    """Writes a file for each of the two states of the audience."""
     write_csv(Path(order["folder"], "people.csv"), canned.people(order))
     write_csv(Path(order["folder"], "changed.csv"), changed_people(order["records"]))
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
-    """Those were added and removed who had to be, and nobody else arrived."""
+    """Checks that exactly the expected people were added and removed."""
     records = order["records"]
     added, removed = _expected(order)
     expect("rows", told["items"], records)
     expect("unchanged", told["unchanged"], records - len(added) if order["known"] else 0)
     if not order["dry_run"]:
         expect("added and removed", (told["added"], told["removed"]), (len(added), 2 * len(removed)))
-        # A process that had to make the snapshot first has sent all that is in it, and the warm ones.
+        # A process that had to create the snapshot first has also sent everyone in it, and the warm-up people.
         warm, before = range(order["warm_records"]), range(records if told["is_made_now"] else 0)
         sent = (added, removed, warm, before, warm if before else range(0))
         expect("digests that arrived", seen["digest_sum"], sum(map(digests_of, sent)))
@@ -43,7 +41,7 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 
 
 def _expected(order: Order) -> tuple[range, range]:
-    """The numbers of those who are added, and of those who are removed."""
+    """Returns the numbers of the people who are added and removed."""
     records = order["records"]
     if order["known"] is None:
         return range(records), range(0)
@@ -61,7 +59,7 @@ WORK: Final = Work(
     name="sync",
     title="Syncing an audience",
     says=(
-        "Brings an audience to the state of a file with a million rows, each with an e-mail address and a phone number: "
+        "Makes an audience match a file with a million rows, each with an e-mail address and a phone number: "
         "for the first time, again with nothing changed, and with 1 % gone and 1 % new."
     ),
     metric="us",
@@ -84,7 +82,7 @@ WORK: Final = Work(
     rounds=3,
     also={"peak_mb": "MB resident at most", "bytes": "bytes an identifier at rest"},
     stub={"check_digests": True},
-    cannot={"all others": "they do not keep track of who is in an audience"},
+    cannot={"all others": "they do not track who is in an audience"},
     notes=("“Without sending” is a dry run: it reads, hashes and compares, and writes no snapshot.",),
     prepare=prepare,
 )

@@ -81,6 +81,11 @@ _are_digits: Final = re.compile("(?!1[0-9]{9}$)[0-9]{9,15}").fullmatch
 """Matches strings of digits that are long enough for a phone number and are not a time in epoch seconds."""
 _DIGITS_OF_EAN: Final = 13
 _has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
+_SHOW_THEIR_KIND: Final[Mapping[str, Callable[[str], object]]] = {
+    "email": _looks_like_email,
+    "phone_number": re.compile(r"(?:\+|00)[1-9][0-9 ()/.-]{6,}").fullmatch,
+}
+"""Tests for values that can belong to only one kind of identifier."""
 _unusual_separators: Final = re.compile(r"[~^:*#!&%=+§¦¬]").findall
 _DIGESTS: Final = "SHA-256 digests"
 _is_other_personal_field: Final = re.compile(
@@ -186,13 +191,16 @@ class IdentifierLayout(FrozenRecord):
         return True if True in found else None if None in found else False
 
     def is_aligned(self, cells: Sequence[str]) -> bool:
-        """Returns whether the last filled cell, apart from any countries after it, is certainly in the right column."""
+        """Returns whether the last filled cell, apart from any countries after it, is certainly in the right column: an
+        e-mail address or an international phone number in a column of its kind.
+        """
         kinds = {self.positions[at]: kind for at, _, kind in self.identifiers}
         filled = [at for at in sorted(self.positions) if cells[at].strip()]
         while filled and filled[-1] not in kinds and region_of(cells[filled[-1]]) is not None:
             filled.pop()
-        last = cells[filled[-1]].strip() if filled else ""
-        return len(last) > _DIGITS_OF_DATE and filled[-1] in kinds and is_identifier(kinds[filled[-1]], last) is True
+        # Digits, digests and handles look alike in columns of different kinds.
+        shows_kind = _SHOW_THEIR_KIND.get(kinds.get(filled[-1], "")) if filled else None
+        return shows_kind is not None and shows_kind(cells[filled[-1]].strip()) is not None
 
     @classmethod
     def of(

@@ -347,10 +347,10 @@ class TimedReading(Generic[C]):
         self._dispatcher = dispatcher
         self._clock = clock
         self._seconds = seconds
-        self._in_reader: float | None = None
+        self._reader_since: float | None = None
         """The time when the first row that waits in the reader arrived."""
-        self._in_block: float | None = None
-        self._in_batch: float | None = None
+        self._block_since: float | None = None
+        self._batch_since: float | None = None
         """The time when the first row of the open batch arrived, or an earlier time."""
         self._has_rows = asyncio.Event()
         """Set while rows are waiting in the reader."""
@@ -361,15 +361,15 @@ class TimedReading(Generic[C]):
     async def read_block(self) -> C | None:
         """Returns the next block; None at the end, or if waiting rows are due and no new row has arrived."""
         is_rest = self._reader.has_block
-        waiting = asyncio.create_task(self._end_block_when_due(), name="socialapi flush")
+        flush = asyncio.create_task(self._end_block_when_due(), name="socialapi flush")
         try:
             block = await self._reader.read_block()
             if not is_rest:
-                self._in_block, self._in_reader = self._in_reader, None
+                self._block_since, self._reader_since = self._reader_since, None
                 self._has_rows.clear()
         finally:
-            waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)
+            flush.cancel()
+            await asyncio.gather(flush, return_exceptions=True)
         self.is_due = self._fell_due and not self._reader.has_block
         self._fell_due = self._fell_due and not self.is_due
         return block
@@ -379,19 +379,19 @@ class TimedReading(Generic[C]):
         open batch (None if it is empty).
         """
         if first_waiting is None:
-            self._in_batch = None
+            self._batch_since = None
         elif first_waiting >= first_number:
-            self._in_batch = self._in_block
+            self._batch_since = self._block_since
 
     def _note_first_row(self) -> None:
-        self._in_reader = self._clock.monotonic()
+        self._reader_since = self._clock.monotonic()
         self._has_rows.set()
 
     async def _end_block_when_due(self) -> None:
-        first = self._in_batch
+        first = self._batch_since
         if first is None:
             await self._has_rows.wait()
-            first = self._in_reader
+            first = self._reader_since
         assert first is not None
         await self._clock.sleep(max(0.0, first + self._seconds - self._clock.monotonic()))
         await self._dispatcher.until_room()

@@ -168,7 +168,7 @@ class SlidingWindow:
 
     def try_take(self, now: float, *, bulk: bool) -> bool:
         """Counts a request as sent if it may go out now. Returns whether it may."""
-        if (not self._answered and self.probe_seconds(now) > 0) or self.wait_seconds(now, bulk=bulk) > 0:
+        if self.probe_seconds(now) > 0 or self.wait_seconds(now, bulk=bulk) > 0:
             return False
         self.take(now)
         return True

@@ -183,7 +183,7 @@ async def test_the_callback_of_a_sync_is_named_too(tmp_path: Path) -> None:
 
     session = session_of(ModelService(), VirtualClock())
     options = SyncOptions(snapshot=tmp_path / "audience.snapshot", on_settled=settled)
-    with pytest.raises(BulkError, match="at its end: LookupError, raised by on_settled"):
+    with pytest.raises(BulkError, match="at the end: LookupError, raised by on_settled"):
         await sync(session, DESTINATION, [{"handle": "a"}], options, CallOptions.interactive(session.config))
 
 
@@ -401,6 +401,13 @@ def test_options_that_make_no_sense_are_refused(
     with pytest.raises(InvalidInput) as caught:
         job_of(ModelService(), [{"email": "x@example.com"}], **options)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+async def test_a_path_that_the_system_refuses_is_an_invalid_option(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"{'x' * 300}{ending}"
+    with pytest.raises(InvalidInput, match="cannot be written: File name too long"):
+        await job_of(ModelService(), [{"email": "x@example.com"}], outcomes=path).run()
 
 
 async def test_what_a_killed_job_left_is_replaced_and_what_is_not_of_a_job_is_refused(tmp_path: Path) -> None:

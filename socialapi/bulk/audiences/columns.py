@@ -65,7 +65,7 @@ have a value.
 """
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
-_MOST_OF: Final = 0.9
+_VALUES_PER_EXCEPTION: Final = 10
 _LONGEST: Final = 320
 """The maximum number of characters in an e-mail address."""
 _several: Final = re.compile(r"\s*(?:[;,|\n]|:::)\s*").split
@@ -81,6 +81,11 @@ _are_digits: Final = re.compile("(?!1[0-9]{9}$)[0-9]{9,15}").fullmatch
 """Matches strings of digits that are long enough for a phone number and are not a time in epoch seconds."""
 _DIGITS_OF_EAN: Final = 13
 _has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
+_SHOW_THEIR_KIND: Final[Mapping[str, Callable[[str], object]]] = {
+    "email": _looks_like_email,
+    "phone_number": re.compile(r"(?:\+|00)[1-9][0-9 ()/.-]{6,}").fullmatch,
+}
+"""Tests for values that can belong to only one kind of identifier."""
 _unusual_separators: Final = re.compile(r"[~^:*#!&%=+§¦¬]").findall
 _DIGESTS: Final = "SHA-256 digests"
 _is_other_personal_field: Final = re.compile(
@@ -110,6 +115,11 @@ def _may_be_number(text: str, region: str | None) -> bool:
     if _are_digits(text) is None:
         return _looks_like_phone_number(text) is not None
     return _may_be_national_number(text) is not None or may_be_number(text, region)
+
+
+def _is_short_number(cell: object) -> bool:
+    """Returns whether a cell is an integer with at most 15 digits, as phone numbers have."""
+    return cell.__class__ is int and 0 <= cell < 10**15  # type: ignore[operator]  # an integer
 
 
 def _is_ean(text: str) -> bool:
@@ -149,9 +159,13 @@ def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
     """Returns whether at least nine in ten strings pass the test `looks`. A string with several values passes if each
     of them does.
     """
-    several = ([part for part in _several(text) if part] for text in texts)
-    looking = sum(bool(parts) and all(len(part) <= _LONGEST and looks(part) for part in parts) for parts in several)
-    return looking >= _MOST_OF * len(texts) > 0
+    others = 0
+    for text in texts:
+        parts = [part for part in _several(text) if part]
+        others += not parts or not all(len(part) <= _LONGEST and looks(part) for part in parts)
+        if others * _VALUES_PER_EXCEPTION > len(texts):  # returns early, because the test for phone numbers is slow
+            return False
+    return bool(texts)
 
 
 @attrs.frozen
@@ -186,13 +200,16 @@ class IdentifierLayout(FrozenRecord):
         return True if True in found else None if None in found else False
 
     def is_aligned(self, cells: Sequence[str]) -> bool:
-        """Returns whether the last filled cell, apart from any countries after it, is certainly in the right column."""
+        """Returns whether the last filled cell, apart from any countries after it, is certainly in the right column: an
+        e-mail address or an international phone number in a column of its kind.
+        """
         kinds = {self.positions[at]: kind for at, _, kind in self.identifiers}
         filled = [at for at in sorted(self.positions) if cells[at].strip()]
         while filled and filled[-1] not in kinds and region_of(cells[filled[-1]]) is not None:
             filled.pop()
-        last = cells[filled[-1]].strip() if filled else ""
-        return len(last) > _DIGITS_OF_DATE and filled[-1] in kinds and is_identifier(kinds[filled[-1]], last) is True
+        # Digits, digests and handles look alike in columns of different kinds.
+        shows_kind = _SHOW_THEIR_KIND.get(kinds.get(filled[-1], "")) if filled else None
+        return shows_kind is not None and shows_kind(cells[filled[-1]].strip()) is not None
 
     @classmethod
     def of(
@@ -407,25 +424,23 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         lengths = [len(cell) for cell in first if isinstance(cell, list | tuple)]
         if len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]:
             self.remarks.append(RowIssue(0, "", COLUMNS_IN_OBJECT))
-        overlooked = {remark.field for remark in self.remarks if remark.field}
         may_be_number = partial(_may_be_number, region=check_region(self.default_region))
         digits: _Look = ("phone_number", "phone numbers", may_be_number, _is_id_or_date_column)
         for at, (name, cells) in enumerate(columns):
-            if at in read or len(overlooked) >= MAX_OVERLOOKED or shown_name(name) in overlooked:
+            if at in read or len(self.remarks) >= MAX_OVERLOOKED:
                 continue
-            filled = (str(cell).strip() for cell in cells if isinstance(cell, str | int))
+            filled = (str(cell).strip() for cell in cells if cell.__class__ is str or _is_short_number(cell))
             texts = list(islice((text for text in filled if text and not is_null_word(text)), _VALUES_LOOKED_AT))
             if _nearly_all(_is_ean, texts):
                 continue
             for kind, what, looks, is_other in (*_LOOKS, digits):
-                if kind in self.kinds and self.given.get(kind) != () and _nearly_all(looks, texts):
-                    if is_other is not None and is_other(folded(name)):
-                        continue
-                    overlooked.add(shown_name(name))
+                if kind not in self.kinds or self.given.get(kind) == ():
+                    continue
+                if not (is_other is not None and is_other(folded(name))) and _nearly_all(looks, texts):
                     of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
-                    self.remarks.append(
-                        RowIssue(0, shown_name(name), why_overlooked(name, kind, what, at + 1, of_kind))
-                    )
+                    remark = RowIssue(0, shown_name(name), why_overlooked(name, kind, what, at + 1, of_kind))
+                    if remark not in self.remarks:
+                        self.remarks.append(remark)
                     break
 
     def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:

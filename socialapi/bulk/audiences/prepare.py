@@ -259,14 +259,14 @@ class Preparer:
                     self._normalizer(block, 0, field, kind),
                     kind == "phone_number" and block.layout.countries,
                 )
-                for index, text in zip(undecided, texts, strict=True):
+                for count, (index, text) in enumerate(zip(undecided, texts, strict=True), 1):
                     if by_country:
                         normalize = self._normalizer(block, index, field, kind)
                         name, country = country_of(block, index, field)
                         if country and text and "+" not in text and region_of(country) is None:
                             done.cleaned.append(_issue(block.first_number + index, [(name, UNKNOWN_COUNTRY)]))
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
-                    if kind == "phone_number" and not index % _PHONES_AT_ONCE:
+                    if kind == "phone_number" and not count % _PHONES_AT_ONCE:
                         yield _PAUSE
                 for position in several:
                     values[undecided[position]] = None

@@ -99,28 +99,6 @@ class _Packed:
             raise InvalidInput(_TINY_MEMBERS)
 
 
-class _Unpacked(io.RawIOBase):
-    """The content of an archive. If the archive is damaged, reading raises InvalidInput after the intact content."""
-
-    def __init__(
-        self, stored: BufferedReader, new_member: Callable[[], Any], error: type[Exception], bytes_per_member: int
-    ) -> None:
-        self._packed = _Packed(stored, bytes_per_member)
-        self._members = _Members(self._packed, new_member)
-        self._error = error
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        try:
-            return self._members.read_into(memoryview(buffer))
-        except EOFError:
-            raise InvalidInput(_CUT_OFF) from None
-        except self._error:
-            raise InvalidInput(_DAMAGED) from None
-
-
 _PACKED_BYTES_AT_ONCE: Final = 4_096
 """The size of the pieces to unpack. It is small because the bytes after each member are copied, and members may be
 small.
@@ -128,32 +106,42 @@ small.
 _not_padding: Final = re.compile(b"[^\\0]").search
 
 
-class _Members:
-    """The content of an archive with one or more members. A new decompressor unpacks each member. The libraries' own
-    file classes read names and padding byte by byte, and take five times as long for small members.
+class _Unpacked(io.RawIOBase):
+    """The content of an archive with one or more members. If the archive is damaged, reading raises InvalidInput after
+    the intact content.
+
+    A new decompressor unpacks each member. The libraries' own file classes read names and padding byte by byte, and
+    take five times as long for small members.
     """
 
-    def __init__(self, packed: _Packed, new_member: Callable[[], Any]) -> None:
-        self._packed = packed
+    def __init__(
+        self, stored: BufferedReader, new_member: Callable[[], Any], error: type[Exception], bytes_per_member: int
+    ) -> None:
+        self._packed = _Packed(stored, bytes_per_member)
         self._new_member = new_member
+        self._error = error
         self._data = b""
         self._at = 0
         self._member: Any = None
+        self._is_damaged = False
 
-    def read_into(self, view: memoryview) -> int:
-        """Reads at least one byte of content, or none at the end. Raises EOFError if the last member is incomplete."""
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)
         member, data, at = self._member, self._data, self._at
         size = begun = 0
         # A Zstandard decompressor buffers its input, and may return more content without further bytes.
         needs_input = getattr(member, "needs_input", True)
-        while size < len(view):
+        while size < len(view) and not self._is_damaged:
             if at == len(data) and needs_input:
                 if size:
                     break
                 self._packed.had_content(0, begun)
                 data, at, begun = self._packed.read(READ_BYTES), 0, 0
                 if not data and member is not None:
-                    raise EOFError
+                    raise InvalidInput(_CUT_OFF)
                 if not data:
                     break
             if member is None:
@@ -163,7 +151,11 @@ class _Members:
                 member = self._new_member()
                 begun += 1
             some = data[at : at + _PACKED_BYTES_AT_ONCE] if needs_input else b""
-            content = member.decompress(some, len(view) - size)
+            try:
+                content = member.decompress(some, len(view) - size)
+            except self._error:
+                self._is_damaged = True
+                break
             at += len(some)
             if member.eof:
                 # The bytes after the member are in `unused_data`, and sometimes also in `unconsumed_tail`.
@@ -174,6 +166,8 @@ class _Members:
                 needs_input = getattr(member, "needs_input", True)
             view[size : size + len(content)] = content
             size += len(content)
+        if self._is_damaged and not size:
+            raise InvalidInput(_DAMAGED)
         self._member, self._data, self._at = member, data, at
         self._packed.had_content(size, begun)
         return size
@@ -433,8 +427,8 @@ MAX_NUL_SHARE: Final = 0.01
 MAX_NULS: Final = 3
 """The maximum number of NUL bytes in a small text file. Each makes its cell unusable."""
 
-_MARKS: Final = re.compile(rb"(?:\xef\xbb\xbf|\xc3\xaf\xc2\xbb\xc2\xbf)*").match
-"""Matches UTF-8 byte order marks, including marks that were decoded as Windows-1252 and saved again."""
+_without_marks: Final = re.compile(rb"\A(?:\xef\xbb\xbf|\xc3\xaf\xc2\xbb\xc2\xbf)+").sub
+"""Removes UTF-8 byte order marks, including marks that were decoded as Windows-1252 and saved again."""
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NESTED: Final = "an archive within an archive: unpack it first"
 _BINARY: Final = (
@@ -613,13 +607,13 @@ def _parquet(file: InputFile) -> Format:
 
 
 def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> Format:
-    mark = _MARKS(head)
-    text = head[mark.end() :].lstrip() if mark is not None else head
+    text = _without_marks(b"", head, 1)
+    marks = len(head) - len(text)
+    text = text.lstrip()
     is_whole = not head or (file.size is not None and file.content is file.stored and len(head) >= file.size)
     if not text and is_whole:
         raise NoRows("the file is empty")
-    if mark is not None:
-        file.content.read(mark.end())
+    file.content.read(marks)
     read = FORMATS.get(file.extension) or (read_json_lines if text[:1] in (b"{", b"[") else read_csv)
     if read is not read_json_lines:
         return read

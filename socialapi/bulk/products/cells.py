@@ -104,8 +104,12 @@ class _Reading:
         cells, currencies = block.columns[column.index], None
         if field in dict(layout.constants):
             cells = ["" if _is_null_word(cell) else cell for cell in cells]
-        if field in self._values and not is_own(column.name, field) and is_own(self._names[field][0], field):
-            cells = [cell if _is_empty(value) else "" for cell, value in zip(cells, self._values[field], strict=True)]
+        if field in self._values and not is_own(column.name, field):
+            # A value in the column with the field's own name takes precedence.
+            names = self._names[field]
+            own = {name for name in set(names) if is_own(name, field)}
+            before = zip(cells, self._values[field], names, strict=True)
+            cells = [cell if _is_empty(value) or name not in own else "" for cell, value, name in before]
         if _EMPTY.issuperset(map(type, cells)):
             return
         if field in PRICES and (layout.currency is not None or layout.default_currency is not None):

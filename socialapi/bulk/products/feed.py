@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, Final, Self
 
 import attrs
@@ -47,6 +48,7 @@ from socialapi.reports import RowIssue
 _CURRENCY: Final = "currency"
 _SPLIT: Final = frozenset({"offerId", *(f"{field}.{name}" for field in PRICES for name in MEMBERS)})
 """The keys that show that an object must be rearranged."""
+_member_of_price: Final = re.compile(rf"({'|'.join(sorted(PRICES))})\.(?:[^.@]+@)?([^.@]+)").fullmatch
 _NAMES_COMPARED: Final = 200
 _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
 Constants = Mapping[str, str | int]
@@ -175,7 +177,8 @@ class ProductColumns(FoundColumns):
         # Checks for `dict` first, because the test for the abstract class is slow.
         if all(_SPLIT.isdisjoint(item) for item in objects if item.__class__ is dict or isinstance(item, Mapping)):
             return objects
-        return [_whole(item) if isinstance(item, Mapping) else item for item in objects]
+        given = {each for names in self.given.values() for each in names}
+        return [_rearranged(item, given) if isinstance(item, Mapping) else item for item in objects]
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """Returns the layout of a table. Raises InvalidInput if a required or given column is missing."""
@@ -313,14 +316,25 @@ def _no_field(field: str, form: str) -> InvalidInput:
     )
 
 
-def _whole(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def _rearranged(item: Mapping[Any, Any], given: AbstractSet[str]) -> Mapping[Any, Any]:
+    """Returns the object with its attributes and price objects in their places. Leaves the names in `given` as they
+    are.
+    """
+    if _SPLIT.isdisjoint(item):
+        return item
     attributes = item.get("productAttributes", item.get("attributes")) if "offerId" in item else None
-    whole = {**item, **attributes} if isinstance(attributes, Mapping) else dict(item)
-    for field in PRICES - whole.keys():
-        members = [name for name in whole if isinstance(name, str) and name.startswith(f"{field}.")]
-        if members:  # `price.amount@currency` is also the currency
-            whole[field] = {re.split("[.@]", name)[-1]: whole.pop(name) for name in members}
-    return whole
+    rearranged = {**item, **attributes} if isinstance(attributes, Mapping) else dict(item)
+    for field in PRICES - rearranged.keys():
+        price: dict[str, Any] = {}
+        for name in [name for name in rearranged if isinstance(name, str) and name not in given]:
+            # `price.amount@currency` is the currency. Deeper names, such as `price.regular.amount`, are other prices.
+            if (member := _member_of_price(name)) is not None and member[1] == field:
+                value = rearranged.pop(name)
+                # Two different values make the price ambiguous.
+                price[member[2]] = value if price.get(member[2], value) == value else [price[member[2]], value]
+        if price:
+            rearranged[field] = price
+    return rearranged
 
 
 def _constant(field: str, value: str | int) -> str | int:

@@ -507,6 +507,17 @@ async def test_digits_of_a_column_that_is_not_read_are_phone_numbers_unless_its_
     assert [issue.field for issue in report.warning_details] == [name] * holds
 
 
+async def test_numbers_of_any_size_may_be_in_a_column_that_is_not_read() -> None:
+    _, report = await uploaded([{"email": ANN, "n": 10**5_000}, {"email": BOB, "n": -1}])
+    assert (report.accepted, report.warning_details) == (2, ())
+
+
+async def test_several_columns_without_a_name_each_have_a_warning(tmp_path: Path) -> None:
+    (path := tmp_path / "people.csv").write_text(f"email,,name,\n{ANN},{BOB},x,{BOB}\n")
+    _, report = await uploaded(path)
+    assert ["column 2" in report.warning_details[0].reason, "column 4" in report.warning_details[1].reason] == [True] * 2
+
+
 async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tmp_path: Path) -> None:
     for text, advice in (
         (f"Phone,Fax\n{PHONE},{PHONE_2}\n", 'columns={"phone_number": ["Phone", "Fax"]}'),

@@ -568,6 +568,28 @@ async def test_further_empty_cells_lose_nothing_unless_other_cells_may_have_move
     assert [issue.row for issue in prepared.rejects] == [6] * (not is_read)
 
 
+DIGEST = hashlib.sha256(ANN.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("names", "row", "moved"),
+    [
+        ("name,email,partner_user_id", f"Bob,{BOB},", f"Lee, Ann,{ANN},"),
+        ("name,phone,service_id", "Bob,+14155550130,", "Lee, Ann,4915112345678,"),
+        ("name,service_id,phone", "Bob,12,", "Lee, Ann,4915112345678,"),
+        ("name,email_sha256,phone_sha256", f"Bob,{DIGEST},", f"Lee, Ann,{DIGEST},"),
+    ],
+)
+async def test_a_value_that_moved_into_a_column_of_another_kind_is_not_sent_as_that_kind(
+    names: str, row: str, moved: str
+) -> None:
+    records = io.BytesIO("\n".join([names, *[row] * 5, moved]).encode())
+    async with open_records(records, IdentifierColumns.of(None, IDENTIFIER_KINDS)) as reader:
+        (block,) = [block async for block in reader]
+    prepared = prepared_of(Preparer(now=datetime.datetime.now(datetime.UTC)), block)
+    assert [issue.row for issue in prepared.rejects] == [6]
+
+
 @pytest.mark.parametrize("mark", ["\ufeff", "\u00ef\u00bb\u00bf", "\ufeff\ufeff", "\ufeff\u00ef\u00bb\u00bf"])
 async def test_a_byte_order_mark_in_any_state_is_no_part_of_the_first_name_or_value(mark: str) -> None:
     found = await reading(io.BytesIO(f'{mark}"Name, first",Email\nAnn,{ANN}\n'.encode()))

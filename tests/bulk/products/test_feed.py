@@ -65,6 +65,19 @@ async def test_a_given_column_that_is_not_there_is_said(tmp_path: Path) -> None:
             await read(source, {"title": "Name"})
 
 
+async def test_the_own_name_of_a_field_takes_precedence_in_each_row_by_itself() -> None:
+    names = [
+        {"title": "", "name": "A", "product_name": ""},
+        {"title": "T", "name": "", "product_name": "P"},
+        {"title": "T", "name": "A", "product_name": "P"},
+        {"title": "", "name": "A", "product_name": "P"},
+    ]
+    titles = ["A", "T", "T", None]  # in the last row, either may be meant
+    for start in range(len(names)):
+        rows = await read([product(str(at)) | each for at, each in enumerate(names[start:])])
+        assert [None if row.problem else row.shape["title"] for row in rows] == titles[start:]
+
+
 async def test_two_synonyms_of_a_field_are_a_problem_of_the_rows_in_which_they_differ(tmp_path: Path) -> None:
     rows = [f"{line('a')},Boots a", f"{line('b')},Sandals", f"{line('c')},"]
     header = f"{HEADER.replace('title', 'name')},product_name"

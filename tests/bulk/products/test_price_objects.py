@@ -44,6 +44,30 @@ async def test_known_objects_are_read_exactly(given: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "price"),
+    [
+        ({"price.amount": "9.99", "price.currency": "EUR", "price.regular.amount": "19.99"}, "9.99 EUR"),
+        ({"price.amount": "9.99", "price.amount@currency": "EUR"}, "9.99 EUR"),
+        ({"price.amount": "9.99", "price.amount@currency": "EUR", "price.currency": "EUR"}, "9.99 EUR"),
+        ({"price.amount": "9.99", "price.amount@currency": "USD", "price.currency": "EUR"}, None),
+        ({"price.regular.amount": "19.99", "price.regular.currency": "EUR"}, None),
+    ],
+)
+async def test_only_the_direct_members_of_a_flattened_price_are_its_amount_and_currency(
+    names: dict[str, str], price: str | None
+) -> None:
+    (row,) = await read([product("a", price=None, **names)])
+    assert (row.shape.get("price") if row.problem is None else None) == price
+
+
+async def test_a_member_of_a_price_that_the_caller_names_stays_a_column_whatever_the_other_rows_have() -> None:
+    names = {"price.value": "12.00 EUR", "price.sale.value": "9.99 EUR", "price.tier": "gold"}
+    rows = [product("a", price=None, **names), product("b", price=None, **{**names, "offerId": "b"})]
+    found = await read(rows, columns={"price": "price.sale.value", "custom_label_0": "price.tier"})
+    assert [(row.shape["price"], row.shape["custom_label_0"]) for row in found] == [("9.99 EUR", "gold")] * 2
+
+
+@pytest.mark.parametrize(
     ("given", "price"),
     [
         ({"unit_amount": 999, "currency": "jpy"}, "999 JPY"),

@@ -28,7 +28,7 @@ FEWEST_AT_ONCE: Final = 256
 LONG: Final = "all goes well"
 UNRESERVED: Final = "no reserve for interactive calls"
 SLOW: Final = "2 s a response"
-LOSING: Final = "1 % of responses lost"
+LOSING: Final = "1% of responses lost"
 RESTARTED: Final = "Redis restarted without its data"
 CALLED: Final = "20 interactive calls a minute"
 CALLED_UNRESERVED: Final = "the same without a reserve"
@@ -47,7 +47,7 @@ def scenarios(workers: int, fleets: Sequence[int], hours: float, long_hours: flo
         attrs.evolve(many, name="20 ms a response", latency_seconds=0.02),
         attrs.evolve(many, name=SLOW, latency_seconds=2.0),
         attrs.evolve(many, name=LOSING, lost_replies=0.01),
-        attrs.evolve(many, name="1 % of Redis responses lost", lost_answers=0.01),
+        attrs.evolve(many, name="1% of Redis responses lost", lost_answers=0.01),
         attrs.evolve(many, name="a tenth of the workers killed each hour", deaths_an_hour=0.1),
         *(_of_size(failing, size, _failing(size)) for size in fleets),
         attrs.evolve(many, name=RESTARTED, loses_data=True),
@@ -119,7 +119,7 @@ def _of_costs(results: Mapping[str, Result]) -> str:
     return f"""
         **Slow and lost responses cost quota.** At 2 s a response, a slot is free again after 62 s:
         {_percent(slow.quota_used)}. A request without a response may be executed until its timeout
-        ({DEFAULTS.timeout_seconds:.0f} s), and its slot is free one window later: with 1 % of them,
+        ({DEFAULTS.timeout_seconds:.0f} s), and its slot is free one window later: with 1% of them,
         {_percent(losing.quota_used)}. Killed workers and lost Redis responses cost almost nothing. If Redis loses its data,
         each worker reports its requests again with its next call, within {MAX_POLL_SECONDS:.0f} s: they exceed no window of
         the service ({_count(restarted.refused_by_window)}), but may exceed a sliding one
@@ -141,7 +141,7 @@ def _of_turns(results: Mapping[str, Result]) -> str:
 
 
 def _percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.{digits}f}%"
 
 
 def _count(refused: int) -> str:
@@ -159,7 +159,7 @@ def _percentile(waits: Sequence[float], share: float) -> float:
 def _table(results: Sequence[Result]) -> Iterator[str]:
     names = (
         *("What happens", "hours", "quota used", "429", "429 by a sliding window"),
-        *("wait of a job's request: median, longest, s", "wait of an interactive call: 99 %, longest, s"),
+        *("wait of a job's request: median, longest, s", "wait of an interactive call: 99%, longest, s"),
         *("smallest and largest share of a worker, relative to the mean", "calls to Redis a second"),
     )
     yield f"| {' | '.join(names)} |"

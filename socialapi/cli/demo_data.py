@@ -261,7 +261,7 @@ class ExpectedCatalog:
 
 
 def write_product_feed(path: str | os.PathLike[str], rows: int, *, seed: int = 25) -> ExpectedCatalog:
-    """Writes a feed of `rows` rows, 3 % with an earlier id and 2 % invalid. Returns the expected outcome."""
+    """Writes a feed of `rows` rows, 3% with an earlier id and 2% invalid. Returns the expected outcome."""
     feed = _Feed(seed)
     # Undecodable bytes are written as lone surrogates, one for each byte.
     with Path(path).open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:

@@ -146,7 +146,7 @@ def _check_paths(instance: object, attribute: "attrs.Attribute[Any]", value: obj
         known = isinstance(documented, str) and isinstance(path, str)
         if not known or not path.startswith("/") or not _parameters(path) <= _parameters(documented):
             raise ConfigurationError(
-                f"{attribute.name}: {path} must begin with a slash and have no {{parameters}} other than those in {documented}"
+                f"{attribute.name}: {path} must start with a slash and have no {{parameters}} other than those in {documented}"
             )
         if not _PATH_TEXT.fullmatch(path):
             raise ConfigurationError(

@@ -93,7 +93,7 @@ async def test_the_api_chooses_the_host_and_auth_the_credential(api: Any, auth: 
 )
 async def test_a_path_that_would_not_arrive_as_it_is_given_is_refused(path: str) -> None:
     async with Server() as server, client_of(server) as client:
-        with pytest.raises(InvalidInput, match="path must begin with a slash, for example /2/tweets"):
+        with pytest.raises(InvalidInput, match="path must start with a slash, for example /2/tweets"):
             await client.request("GET", path)
     assert server.requests == []
 

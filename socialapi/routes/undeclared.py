@@ -60,7 +60,7 @@ def ad_hoc_target(
         faults.append(invalid("method", "must be an HTTP method, for example GET"))
     if not _is(_PATH, path) or any(_UNFIT.fullmatch(unquote(segment)) for segment in path.split("/")):
         why = (
-            "must begin with a slash, for example /2/tweets, and have percent-encoded segments, none of which is . or ..; "
+            "must start with a slash, for example /2/tweets, and have percent-encoded segments, none of which is . or ..; "
             "query parameters go into params"
         )
         faults.append(invalid("path", why))

@@ -347,7 +347,7 @@ def check_model(name: str, kind: Any) -> None:
     if not is_readable:
         shown = getattr(kind, "__name__", type(kind).__name__)
         raise InvalidInput(
-            f"{name} must be a class of attrs, a dataclass, a TypedDict, dict, or a list or Page of one, not {shown}"
+            f"{name} must be an attrs class, a dataclass, a TypedDict, dict, or a list or Page of one, not {shown}"
         )
 
 

@@ -251,7 +251,7 @@ async def test_what_no_answer_can_be_read_as_is_refused_before_a_request(
     client: Client, service: Timeline, kind: Any
 ) -> None:
     with pytest.raises(
-        InvalidInput, match="must be a class of attrs, a dataclass, a TypedDict, dict, or a list or Page"
+        InvalidInput, match="must be an attrs class, a dataclass, a TypedDict, dict, or a list or Page"
     ):
         await client.request("POST", "/2/plants", result=kind)
     with pytest.raises(InvalidInput, match="item must be"):

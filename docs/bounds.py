@@ -223,7 +223,7 @@ QUEUES: Final = (
     Bound(
         "remembered event ids",
         *argument(Receiver, "dedup_window"),
-        "the oldest is forgotten, so its event could be delivered again",
+        "the oldest is dropped, so its event could be delivered again",
     ),
     Bound(
         "all bodies and events of a receiver without an inbox",
@@ -247,7 +247,7 @@ QUEUES: Final = (
         *fixed(transport.LIVE_BUFFER_BYTES, lambda n: f"{size(n)}, plus one read"),
         "reading pauses until your program takes them; a warning follows",
     ),
-    Bound("remembered ids of a stream", *fixed(REMEMBERED_IDS), "the oldest is forgotten"),
+    Bound("remembered ids of a stream", *fixed(REMEMBERED_IDS), "the oldest is dropped"),
     Bound("connections of a client", *config("max_connections"), "the next request waits for one"),
     Bound(
         "rows in flight, for all jobs of a client",
@@ -279,13 +279,13 @@ QUEUES: Final = (
     Bound(
         "identifiers that an upload remembers, to find duplicates",
         *fixed(2 * dedup.REMEMBERED),
-        "the oldest are forgotten, except in batches in flight",
+        "the oldest are dropped, except in batches in flight",
     ),
     Bound("duplicates waiting for a batch", *fixed(MAX_WAITING_DUPLICATES), "reading waits"),
     Bound(
         "product ids that a load remembers, to count repeated ones",
         *fixed(2 * batcher.REMEMBERED_IDS),
-        "the oldest are forgotten",
+        "the oldest are dropped",
     ),
     Bound("products waiting for others with the same id or group", *fixed(MAX_HELD), "reading waits"),
     Bound(
@@ -307,10 +307,10 @@ STATE: Final = (
     Bound(
         "rate limits in memory, by account and user",
         *fixed(rate_limiter.MAX_WINDOWS, of("and limits in use")),
-        "the limit that was idle longest is forgotten",
+        "the limit that was idle longest is dropped",
     ),
     Bound("retries for each host, beyond one for each success", *config("retry_budget"), "calls are not retried"),
-    Bound("started sign-ins", *fixed(authenticators.MAX_PENDING_SIGN_INS), "the oldest is forgotten"),
+    Bound("started sign-ins", *fixed(authenticators.MAX_PENDING_SIGN_INS), "the oldest is dropped"),
     Bound("tokens in a token cache", "one for each credential", FIXED, "a new token replaces the old one"),
     Bound("page tokens, to detect a cycle", *fixed(paging.TOKENS_KEPT), "older ones are sampled"),
     Bound("request plans, routes and URLs", "one for each endpoint and host of `Config`", FIXED, NOTHING),
@@ -319,7 +319,7 @@ STATE: Final = (
         "cached values",
         f"{reading.EXPIRIES_KEPT:,} or fewer of each kind",
         FIXED,
-        "the oldest is forgotten",
+        "the oldest is dropped",
     ),
     Bound(
         "rejects and warnings in a report",
@@ -644,27 +644,27 @@ EMULATOR: Final = (
     Bound(
         "events for a replay",
         *both(fixed(deliveries.HISTORY_EVENTS, of("events")), fixed(deliveries.HISTORY_SECONDS, seconds)),
-        "the oldest is forgotten",
+        "the oldest is dropped",
     ),
     Bound(
         "events for a backfill",
         *both(fixed(fan_out.RECENT_THINGS, of("items")), fixed(fan_out.RECENT_SECONDS, seconds)),
-        "the oldest is forgotten",
+        "the oldest is dropped",
     ),
     Bound(
         "a response to a challenge",
         *both(fixed(challenges.MAX_ANSWER_BYTES, size), fixed(challenges.CHALLENGE_SECONDS, seconds)),
         "the webhook is invalid",
     ),
-    Bound("published posts", *fixed(state.PUBLISHED_POSTS), "the oldest is forgotten"),
-    Bound("requests in the ledger", *fixed(ledger.LOG_LENGTH), "the oldest is forgotten"),
+    Bound("published posts", *fixed(state.PUBLISHED_POSTS), "the oldest is dropped"),
+    Bound("requests in the ledger", *fixed(ledger.LOG_LENGTH), "the oldest is dropped"),
     Bound(
         "requests with bodies and responses, for the dashboard",
         *both(fixed(exchanges.KEPT, of("requests")), fixed(exchanges.BYTES_KEPT, lambda n: f"{size(n)} of each body")),
-        "the oldest is forgotten; the rest of a body is not kept",
+        "the oldest is dropped; the rest of a body is not kept",
     ),
-    Bound("spent faults", *fixed(faults.SPENT_KEPT), "the oldest is forgotten"),
-    Bound("nonces of OAuth 1.0a", *fixed(oauth1.NONCES_REMEMBERED), "the oldest is forgotten"),
+    Bound("spent faults", *fixed(faults.SPENT_KEPT), "the oldest is dropped"),
+    Bound("nonces of OAuth 1.0a", *fixed(oauth1.NONCES_REMEMBERED), "the oldest is dropped"),
     Bound("a scripted stall", *fixed(faults.LONGEST_STALL_SECONDS, seconds), "the connection is closed"),
     Bound(
         "settling, until everything is delivered",

@@ -68,8 +68,8 @@ class Client:
     `proxy` is the URL of an HTTP proxy for all requests, optionally with user name and password. Without it, the
     variables `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` apply, except to requests to this machine and to your own
     session; `proxy=False` ignores them. `ssl` is the context of TLS connections. By default, the system's certificate
-    authorities are trusted, or the authorities in `SSL_CERT_FILE` and `SSL_CERT_DIR`. See the page on networks in the
-    documentation.
+    authorities are trusted, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR` if these variables are set. See the page on
+    networks in the documentation.
 
     `headers` are sent with every request, in addition to the headers that the SDK sets, which cannot be changed.
 
@@ -78,7 +78,7 @@ class Client:
     prints log records to standard error.
 
     `on_reply` is called after every attempt of a call with a `ReplyInfo`: method, path, status, headers, request id,
-    seconds and the number of the attempt. It must be a plain function, and should be fast.
+    seconds and attempt number. It must be a plain function, and should be fast.
 
     A client belongs to one event loop at a time. It can be used in another loop once the first is closed, unless you
     passed a session, connector or pacer.
@@ -215,7 +215,7 @@ class Client:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes every connection. Safe to call twice; later calls raise RuntimeError."""
+        """Closes every connection. Safe to call twice. A closed client raises RuntimeError when it is used."""
         async with contextlib.AsyncExitStack() as closing:
             for each in self._owned:
                 closing.push_async_callback(each.aclose)
@@ -378,8 +378,8 @@ class Client:
 
         Raises InvalidInput for an invalid method, path, `api`, `auth` or `result`, ConfigurationError if there is no
         such credential, ApiError for an unsuccessful response, TransportError or OutcomeUnknown if there is no
-        response, RateLimitTooLong instead of waiting too long, and DecodeError for a response that is too large or does
-        not fit `result`.
+        response, RateLimitTooLong if the wait for a slot would be too long, and DecodeError for a response that is too
+        large or does not fit `result`.
         """
         from socialapi.routes.undeclared import ad_hoc_target
         from socialapi.wire.decode import check_model
@@ -544,8 +544,8 @@ def _kept_in_redis(
     wanted: tuple[bool, bool],
     wants_telemetry: bool | None,
 ) -> "tuple[RedisPacer | None, RedisTokenCache | None]":
-    """Returns the pacer and the token cache in Redis, each only if it is wanted and the environment configures Redis.
-    They connect when they are first used.
+    """Returns the pacer and the token cache in Redis. Each is None if it is not wanted or the environment does not
+    configure Redis. They connect on first use.
     """
     url = redis_url(environ) if any(wanted) else None
     if url is None:
@@ -601,7 +601,7 @@ def _with_certificates(url: str, environ: Mapping[str, str]) -> str:
         "ssl_keyfile": (found.key or found.client or ("", ""))[1],
         "ssl_password": found.password,
     }
-    # Appended after the options in the URL, because the first value of an option counts.
+    # Appended, so that the options in the URL take precedence: the library uses the first value of an option.
     query = "&".join(f"{name}={quote(text, safe='')}" for name, text in options.items() if text)
     return f"{url}{'&' if '?' in url else '?'}{query}"
 

@@ -21,7 +21,7 @@ ADS_VERSIONS: Final = ("12", "5")
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether a host is this machine, so that requests to it cross no network."""
+    """Returns whether a host is this machine, so that requests to it never leave the machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -245,7 +245,7 @@ class Config:
     """
     max_rows_in_flight: int | None = attrs.field(default=None, validator=_positive)
     """The maximum number of rows in flight across all bulk jobs of a client; None for 130,000. In memory, a row takes
-    at least about twice its bytes in the request.
+    at least twice as many bytes as in the request.
     """
 
     max_connections: int = attrs.field(default=100, validator=_positive)
@@ -360,13 +360,13 @@ def is_file_path(value: object) -> bool:
 def user_folder(kind: Literal["cache", "config", "state"], instead: str) -> Path:
     """Returns this package's folder below the user's home folder.
 
-    Raises ConfigurationError for a user without a home folder, as in containers; `instead` is the other setting that
-    can specify the location of the files.
+    Raises ConfigurationError for a user without a home folder, as in containers. The error suggests `instead`: another
+    setting for the location of the files.
     """
     import platformdirs
 
     folder = Path()
-    with contextlib.suppress(RuntimeError):  # said below
+    with contextlib.suppress(RuntimeError):  # reported below
         folder = getattr(platformdirs, f"user_{kind}_path")("socialapi")
     if not folder.is_absolute():  # some versions of the library return ~/… unchanged
         raise ConfigurationError(f"this user has no home folder: set HOME, or {instead}")

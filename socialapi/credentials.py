@@ -83,7 +83,7 @@ class OAuth2User:
     """A user's OAuth 2.0 access token, sent as a bearer token.
 
     With a `refresh_token` and the app's `client_id` (and `client_secret`, if the app has one), it is renewed when it
-    expires. The service replaces the refresh token at each use. So pass the client a token cache that outlives the
+    expires. The service replaces the refresh token on every use. So pass the client a token cache that outlives the
     process, such as `FileTokenCache()`: it stores the newest pair and finds it by the original credential.
 
     Raises ConfigurationError for a `refresh_token` or `client_secret` without a `client_id`.

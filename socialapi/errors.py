@@ -70,7 +70,7 @@ class SocialApiError(Exception):
     _call: str = ""
 
     def at(self, method: str, path: str, host: str) -> None:
-        """Records which call failed, unless this is already recorded, as for a token request."""
+        """Records which call failed, unless an inner call, such as a token request, has already been recorded."""
         if self.method is not None:
             return
         self.method, self.host, self._call = method, self.host or host, f"{method} {shown_path(path)}: "
@@ -97,7 +97,7 @@ _KEPT_HERE: Final = frozenset({"collected", "body", "last"})
 
 
 def shown_path(path: str) -> str:
-    """Returns a path for messages, with `*` in place of a user's id, because it identifies a person."""
+    """Returns a path for messages, with `*` in place of a user's id, because the id identifies a person."""
     return _USER_IN_PATH.sub("*", path)
 
 
@@ -132,7 +132,7 @@ class InvalidInput(SocialApiError, ValueError):
 
 
 class RateLimitTooLong(SocialApiError):
-    """The rate limit resets later than the call may wait. The request was not sent.
+    """The wait for the rate limit would be longer than the call allows. The request was not sent.
 
     An earlier attempt of the same call may have been executed if its route allows retries after an unknown
     outcome; calling again is then safe.

@@ -75,8 +75,8 @@ class Problem(FrozenRecord):
 
     @property
     def says_not_found(self) -> bool:
-        """Whether the problem is that something does not exist. The documented type covers five kinds of resources; for
-        others, such as rules and webhooks, an untyped problem has the status 404.
+        """Whether the problem is that something does not exist. The documented type covers five kinds of resources.
+        Problems with other resources, such as rules and webhooks, are untyped and have the status 404.
         """
         return isinstance(self, ResourceNotFound) or (self.slug == "about:blank" and self.status == 404)
 

@@ -37,7 +37,7 @@ MOJIBAKE: Final = (
     "UTF-8"
 )
 """The reason for a warning about e-mail addresses; the report contains one per column."""
-NULL_WORD: Final = 'stands for no value, as "null" and "n/a" do'
+NULL_WORD: Final = 'represents a missing value, like "null" and "n/a"'
 NULL_DIGEST: Final = f"is a digest of an empty string, of a word that {NULL_WORD}, or of a placeholder"
 """The reasons for warnings about placeholders for missing values; for identifiers, the report contains one per column.
 """
@@ -88,7 +88,7 @@ class Forecast(FrozenRecord):
 
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "Forecast":
-        """The forecast in a report may come from a catalog load."""
+        """Reads the forecast in a report, which may come from a catalog load."""
         is_load = cls is Forecast and isinstance(data, dict) and "vanished" in data
         forecast: Forecast = read(data, LoadForecast if is_load else cls)
         return forecast
@@ -128,7 +128,7 @@ class UploadReport(FrozenRecord):
     retries: int = 0
     repeated: int = 0
     """Accepted products whose id occurred before in the input; they were sent in input order. In a sync, accepted rows
-    that are known to repeat a row that was sent.
+    known to be duplicates of a row that was sent.
     """
     resumed: int = 0
     """Rows whose outcome an earlier run had recorded in the journal. They were not sent again."""
@@ -201,7 +201,7 @@ class UploadReport(FrozenRecord):
 
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "UploadReport":
-        """The report in a `Progress` may come from any job."""
+        """Reads the report in a `Progress`, which may come from any job."""
         names = data if cls is UploadReport and isinstance(data, dict) else {}
         kind = SyncReport if "additions" in names else UpsertReport if "vanished_ids" in names else cls
         report: UploadReport = read(data, kind)
@@ -236,9 +236,9 @@ class UpsertReport(UploadReport):
 
 @attrs.frozen(kw_only=True)
 class SyncReport(UploadReport):
-    """The result of a sync. `read` counts the desired rows; accepted ones were unchanged or added.
+    """The result of a sync. `read` counts the desired rows, and `accepted` those that were unchanged or added.
 
-    A sync has no duplicates: a row that repeats another row is accepted like that row, so that the same input has the
+    A sync reports no duplicates: a row that repeats an accepted row counts as accepted, so the same input produces the
     same counts every night.
 
     `additions` counts rows to be sent because one of their identifiers is not in the snapshot; they are sent with all
@@ -257,8 +257,8 @@ class SyncReport(UploadReport):
     identifiers_before: int = 0
     """Identifiers in the snapshot that had not expired."""
     identifiers_after: int = 0
-    """Identifiers that are in the audience, or may be because a response is missing. They are not recounted after an
-    interruption.
+    """Identifiers that are in the audience, or may be in it because a response is missing. They are not recounted after
+    an interruption.
     """
 
     @property

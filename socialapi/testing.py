@@ -127,8 +127,8 @@ def _emulator_thread(options: Mapping[str, Any]) -> "EmulatorThread":
 
 @pytest.fixture(scope="session")
 def socialapi_emulator_session(socialapi_emulator_options: Mapping[str, Any]) -> "Iterator[EmulatorThread]":
-    """Yields an emulator on a separate thread for the complete session (with pytest-xdist, one per worker).
-    `socialapi_emulator_sync` is the same emulator, and resets it.
+    """Yields an emulator on a separate thread for the entire session (with pytest-xdist, one per worker).
+    `socialapi_emulator_sync` returns the same emulator, reset for each test.
     """
     with _emulator_thread(socialapi_emulator_options) as emulator:
         yield emulator
@@ -143,7 +143,7 @@ def socialapi_emulator_module(socialapi_emulator_options: Mapping[str, Any]) -> 
 
 @pytest.fixture
 def socialapi_emulator_sync(socialapi_emulator_session: "EmulatorThread") -> "EmulatorThread":
-    """Returns the emulator of the session, which has synchronous methods, after resetting it for this test."""
+    """Resets the emulator of the session for this test, and returns it. Its methods are synchronous."""
     socialapi_emulator_session.reset()
     return socialapi_emulator_session
 

@@ -1,6 +1,6 @@
 /* Columns of identifiers: checked, normalized and hashed.
  *
- * Only certain cases are decided here: plain values are hashed unchanged or in lower case. All
+ * Only clear cases are decided here: plain values are hashed unchanged or in lower case. All
  * other cells stay undecided, and Python decides them.
  */
 #include "digests.h"
@@ -140,7 +140,7 @@ plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
 #define MAX_PREFIX 4
 #define REGIONS (27 * 27)
 
-/* How numbers of a region are read, as `phone_starts.py` has found out. */
+/* How numbers of a region are read, as determined by `phone_starts.py`. */
 typedef struct {
     char prefix[MAX_PREFIX]; /* replaces the trunk prefix */
     uint8_t prefix_size;

@@ -629,7 +629,7 @@ load_class(ObjectReader *self)
     return result;
 }
 
-/* What Python sees -------------------------------------------------------------------------- */
+/* The Python interface ---------------------------------------------------------------------- */
 
 static PyObject *
 reader_read(PyObject *self, PyObject *data)

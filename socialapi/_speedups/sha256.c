@@ -69,7 +69,7 @@ rotate(uint32_t word, int bits)
     return word >> bits | word << (32 - bits);
 }
 
-/* Computes the words for the 64 rounds: those of the block, and 48 derived from them. */
+/* Computes the words for the 64 rounds: 16 from the block, and 48 derived from them. */
 static void
 expand(const uint8_t *block, uint32_t words[64])
 {
@@ -166,7 +166,7 @@ store_lane(const Lane *lane, State *state)
     _mm_storeu_si128(high, _mm_add_epi32(_mm_loadu_si128(high), _mm_alignr_epi8(dchg, feba, 8)));
 }
 
-/* Queries the processor, because `__builtin_cpu_supports` knows "sha" only since GCC 11. */
+/* Queries the processor, because `__builtin_cpu_supports` supports "sha" only since GCC 11. */
 static int
 has_sha_instructions(void)
 {
@@ -372,7 +372,7 @@ sha256_two(const Sha256 *sha256, const Message messages[2], uint8_t *first, uint
 static inline char
 digit_of(uint8_t value)
 {
-    return (char)(value + '0' + (value > 9 ? 'a' - '0' - 10 : 0)); /* without a table: vectorised */
+    return (char)(value + '0' + (value > 9 ? 'a' - '0' - 10 : 0)); /* without a table: vectorized */
 }
 
 void
@@ -384,7 +384,7 @@ digest_to_hex(const uint8_t *digest, char *digits)
     }
 }
 
-/* The loops have no branches, so that compilers can vectorise them. */
+/* The loops have no branches, so that compilers can vectorize them. */
 int
 digest_from_hex(const uint8_t *digits, uint8_t *digest)
 {

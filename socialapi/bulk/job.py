@@ -541,7 +541,7 @@ class JobRun(Generic[C, B, P]):
         )
         if not adds_up or (problem is None and report.pending and not self._options.dry_run):
             raise RuntimeError(
-                f"the rows of the job do not add up, which is a bug of this package: {report}"
+                f"the rows of the job do not add up, which is a bug in this package: {report}"
             ) from problem
         if problem is None:
             return report

@@ -102,7 +102,7 @@ class Ledger:
             rows = slice(index, index + len(mask))
             before, now = int.from_bytes(page.settled[rows]), int.from_bytes(mask)
             if before & now:
-                raise RuntimeError("a row has two outcomes, which is a bug of this package")
+                raise RuntimeError("a row has two outcomes, which is a bug in this package")
             page.settled[rows] = (before | now).to_bytes(len(mask))
             keys = None if self._key is None else self._kept.get(page.offset) if page.offset else page.keys
             page.left -= len(some)

@@ -19,7 +19,7 @@ from socialapi.internal.private_files import is_written_through, replacement
 NAMES: Final = ("row", "key", "outcome", "reason")
 LINES_PER_ROW_GROUP: Final = 100_000
 END_OF_PARQUET: Final = 8_192
-"""The number of bytes at the end of a Parquet file in which its footer names the columns."""
+"""How many bytes at the end of a Parquet file are searched for the column names, which are in its footer."""
 Columns = Sequence[Iterable[Any]]
 """Row numbers, keys, outcomes and reasons; if the input has several files, also file names and row
 numbers in the file.

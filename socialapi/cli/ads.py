@@ -36,7 +36,7 @@ _UNITS: Final = {"DAY": datetime.timedelta(days=1), "HOUR": datetime.timedelta(h
 @app.command
 async def accounts(
     *,
-    q: Annotated[str | None, Parameter(name="--q", help="The beginning of the name, in any case.")] = None,
+    q: Annotated[str | None, Parameter(name="--q", help="The beginning of the name, ignoring case.")] = None,
     with_deleted: Annotated[bool, Parameter(help="Include deleted accounts.", negative=())] = False,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
@@ -176,7 +176,7 @@ async def insights(
     *keywords: Annotated[str, Parameter(help="Count posts with any of these keywords.")],
     granularity: Annotated[str, Parameter(help="day or hour: the period of each count.")],
     start: Annotated[str, Parameter(help="2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")],
-    end: Annotated[str | None, Parameter(help="End, at most seven days after the start; by default now.")] = None,
+    end: Annotated[str | None, Parameter(help="End, at most seven days after the start; the default is now.")] = None,
     location: Annotated[
         str | None, Parameter(help="Targeting value of a country, such as 96683cc9126741d1 (US).")
     ] = None,

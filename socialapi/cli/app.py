@@ -171,7 +171,7 @@ app: App = App(
     "and `socialapi auth login` stores a user's credentials. Every command accepts -v and -vv to show retries, waits and each "
     "request, and -q to show only errors.",
     help_formatter=Help(),
-    default_parameter=Parameter(json_list=False),  # [ab].csv is a pattern, and a rule may begin with a bracket
+    default_parameter=Parameter(json_list=False),  # patterns ([ab].csv) and rules may begin with a bracket
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )

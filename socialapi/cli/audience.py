@@ -193,8 +193,8 @@ async def sync_audience(
     For example: `socialapi audience sync members.csv --account 18ce54d4x5t --audience 1nmth --snapshot
     members.snapshot`. The file is compared with the snapshot of the last sync, because the service cannot list the
     members of an audience. Additions are sent first. A rejected row or unusable value may belong to a member who only
-    seems to have left. If the removals including such members exceed --max-removal-share, nobody is removed. The next
-    sync completes an interrupted one.
+    seems to have left. If the removals plus these rows and values exceed --max-removal-share, nobody is removed. The
+    next sync completes an interrupted one.
 
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many
     removals, 3 refused by the service or unreachable, 130 interrupted.

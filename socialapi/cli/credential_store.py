@@ -228,7 +228,7 @@ class SharedTokens:
             await self._in_file.discard(key, token)
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Returns a context manager that is held at most once at a time across all processes."""
+        """Returns a context manager that only one task in all processes can hold at a time."""
         return self._in_redis.lock(key)
 
 

@@ -163,7 +163,7 @@ async def _show_catalog(client: Client, folder: Path, rows: int) -> bool:
     is_proven = held == wanted and is_counted and report.adds_up and not report.pending
     if not is_proven:
         wrong = sum(held.get(each) != wanted.get(each) for each in held.keys() | wanted.keys())
-        output.print_line(f"NOT PROVEN: {wrong:,} products are not as they should be; expected {expected}")
+        output.print_line(f"NOT PROVEN: {wrong:,} products are wrong or missing; expected {expected}")
     return is_proven
 
 

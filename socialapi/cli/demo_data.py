@@ -164,7 +164,7 @@ class _Export:
                 yield self._new("good", "good") if email == "repeated" else self._new(email, phone)
 
     def _new(self, email: str, phone: str) -> list[str]:
-        """Returns the row of a new person, and counts its outcome."""
+        """Returns the row for a new person, and counts its outcome."""
         person = self._person()
         if email in ("good", "digest"):
             self.members.add(("email", _sha256(person.email)))
@@ -381,7 +381,7 @@ class _Feed:
         return {
             "id": product_id,
             "title": f"{title} no. {number}",
-            "description": f"{title}, made to be repaired.\nFor all weathers; “number {number}”.",
+            "description": f"{title}, easy to repair.\nFor any weather; “number {number}”.",
             "availability": availability,
             "condition": "used" if number % 40 == 0 else "new",
             "price": f"{cents // 100}.{cents % 100:02d} EUR",

@@ -279,7 +279,7 @@ def _target(text: str) -> tuple[str, str]:
 
 
 _OWN_BEGINNING: Final = b"export SOCIALAPI_BASE_URL=http://"
-"""The first lines of the files that the emulator writes. Only a local service works without TLS."""
+"""The beginning of each env file that an emulator writes. Other env files differ, because other services need https."""
 
 
 def _check_env_file(path: Path | None) -> None:
@@ -306,10 +306,10 @@ _LOG_NAME: Final = re.compile(r"emulator-[A-Za-z0-9_]+\.log").fullmatch
 
 @attrs.frozen
 class _Background:
-    """The emulator in the background on a port.
+    """The emulator that runs in the background on a port.
 
-    Its process holds a lock on a note that describes it. So a stale note is never mistaken for a running emulator, nor
-    is another process.
+    Its process holds a lock on a note that describes it, so neither a stale note nor another process is mistaken for a
+    running emulator.
     """
 
     port: int

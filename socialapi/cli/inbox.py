@@ -84,7 +84,7 @@ async def retry(inbox: InboxArgument, /, *numbers: Numbers, every: EveryOne = Fa
     For example: `socialapi webhooks inbox retry events.sqlite --all`. Exit status: 0 done, 1 some
     were not put aside, 2 wrong usage or no inbox.
     """
-    return await _change(inbox, numbers, attempts.retry, "handed out again", every=every, as_json=json)
+    return await _change(inbox, numbers, attempts.retry, "delivered again", every=every, as_json=json)
 
 
 @app.command

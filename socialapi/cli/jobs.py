@@ -36,7 +36,7 @@ a terminal; a running job is not deleted. A digest file is kept, because later l
 path to delete it. Give the path of a snapshot to delete it with its folder of scratch files.
 
 Exit status: 0 deleted, 1 deleted except for a rejects file that another job uses, that was changed
-after the job, or that is something else now, 2 there is no such job, it is running, or it is not finished.
+after the job, or that is no longer a rejects file, 2 there is no such job, it is running, or it is not finished.
 """
 
 app: Final = App(name="jobs")
@@ -208,8 +208,8 @@ class JobStatus:
         return shlex.join(["socialapi", *self.arguments]) if self.arguments else None
 
     def has_left(self, rejects: Path) -> bool:
-        """Returns whether a rejects file is unchanged since the last run. A killed run has written nothing long after
-        its last journal entry.
+        """Returns whether a rejects file is unchanged since the last run. A killed run cannot have written anything long
+        after its last journal entry.
         """
         if stamp := self.view.texts.get(_REJECTS):
             return stamp_of(rejects) == stamp
@@ -425,7 +425,7 @@ def _of_view(view: JournalView) -> list[tuple[str, str]]:
         ("confirmed", f"{view.rows:,} rows in {view.batches:,} batches; {view.unconfirmed:,} batches are unconfirmed"),
     ]
     if view.outcomes:
-        lines.append(("rows noted", _counts(view.outcomes)))
+        lines.append(("rows recorded", _counts(view.outcomes)))
     if view.counts:
         lines.append(("its report", _counts({name: count for name, count in view.counts.items() if count})))
     if view.identity is not None:

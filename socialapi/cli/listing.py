@@ -36,7 +36,7 @@ def is_position(kind: Any, text: str | None) -> None:
     with contextlib.suppress(InvalidInput):
         Position.read(text)
         return
-    raise ValueError("It is not the position that an earlier run ended with.")
+    raise ValueError("It is not a position that an earlier run printed.")
 
 
 _PAGE_TOKENS: Final = frozenset(family.page_token_parameter for family in FAMILIES.values())

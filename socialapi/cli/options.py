@@ -186,7 +186,7 @@ def constants_of(values: Sequence[str] | None) -> dict[str, str] | None:
         if not (field and equals and value):
             raise InvalidInput(f"--set takes FIELD=VALUE, for example --set condition=new, not {text!r}")
         if field in constants:
-            raise InvalidInput(f"--set gives {field} twice")
+            raise InvalidInput(f"--set specifies {field} twice")
         constants[field] = value
     return constants or None
 

@@ -71,7 +71,7 @@ def _basis(report: LintReport, is_feed: bool, sample: int | None) -> str:
     if is_feed:
         return f"counted: {report.unusable_rows:,} {of} would be rejected by the rules that lint checks"
     return (
-        f"a rule of thumb: {usable:,} {of} have a usable identifier; the service was not asked which of them it knows"
+        f"a rule of thumb: {usable:,} {of} have a usable identifier; how many of them the service can match is unknown"
     )
 
 

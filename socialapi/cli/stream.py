@@ -168,14 +168,14 @@ async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -
 def _say_gap(gap: Gap) -> None:
     """Prints the start and end of a gap. The reason is printed when the connection is lost, or as the final error."""
     if gap.ended_at is None:
-        output.say(f"nothing could arrive from {gap.started_at:%H:%M:%S} UTC on")
+        output.say(f"nothing could be received since {gap.started_at:%H:%M:%S} UTC")
         return
     is_short = (gap.ended_at - gap.started_at).total_seconds() < SHORT_GAP_SECONDS
     start, end = (
         f"{each:%H:%M:%S}" + (f".{each.microsecond // 1_000:03}" if is_short else "")
         for each in (gap.started_at, gap.ended_at)
     )
-    output.say(f"nothing could arrive from {start} to {end} UTC")
+    output.say(f"nothing could be received from {start} to {end} UTC")
 
 
 _RULES: Final = ListKind[StreamRule](

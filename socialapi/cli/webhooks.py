@@ -294,10 +294,10 @@ def _say_what_was(receiver: "Receiver", *, is_kept: bool) -> None:
     if left := receiver.waiting:
         one = left == 1
         if is_kept:
-            output.say(f"{left:,} {'event is' if one else 'events are'} kept for the next time")
+            output.say(f"{left:,} {'event is' if one else 'events are'} kept for the next run")
         else:
             said = f"{left:,} accepted {'event is' if one else 'events are'} lost"
-            output.say(f"{said}; --inbox keeps {'it' if one else 'them'} for the next time")
+            output.say(f"{said}; --inbox keeps {'it' if one else 'them'} for the next run")
     counted = receiver.counters
     refused = counted.refused_signature + counted.refused_body + counted.refused_full
     output.say(f"received {counted.accepted:,}, duplicates {counted.duplicates:,}, refused {refused:,}")

@@ -30,7 +30,7 @@ def read_arguments(endpoint: Endpoint, call: Call) -> None:
 
     Raises InvalidRequest, or Refusal for a body that cannot be read at all. Single values are checked first. If all of
     them are valid, their combinations are checked, and then the rules that depend on stored data. The OAuth endpoints
-    check their parameters by their own protocols.
+    check their parameters themselves, according to their protocols.
     """
     if endpoint.style == "oauth":
         call.query = call.received.parameters()
@@ -56,7 +56,7 @@ def _read(endpoint: Endpoint, call: Call) -> None:
 
 def read_query(call: Call) -> dict[str, Any]:
     """Returns the query, converted to its declared types. Raises InvalidRequest. The OAuth pages call this function
-    directly, because they word problems themselves.
+    directly, because they have their own error messages.
     """
     pairs = parameter_pairs(call.route, call.received)
     call.query = _query(call, pairs)
@@ -178,7 +178,7 @@ def takes_json(route: Route[Any]) -> bool:
 
 
 def _given(call: Call, path: str) -> Sequence[str]:
-    """Returns the value at the path of a broken rule, or at the nearest parent path."""
+    """Returns the request's value at the path of a violation, or at the nearest parent path."""
     texts = {**call.path, **dict(parameter_pairs(call.route, call.received))}
     if path in texts:
         return [texts[path][:LONGEST_ECHO]]

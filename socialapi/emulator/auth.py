@@ -63,7 +63,7 @@ def require_permission(state: State, caller: Caller, scopes: Collection[str]) ->
 
 
 def not_enrolled(message: str) -> Refusal:
-    """Returns the rejection of an app without the necessary access."""
+    """Returns the error for an app without the necessary access."""
     return Refusal(
         403,
         "FORBIDDEN",
@@ -165,7 +165,7 @@ def has_secret(app: App, secret: str) -> bool:
 
 
 def expired_token(cause: str = "") -> Refusal:
-    """Returns the rejection of a token that is unknown or no longer valid."""
+    """Returns the error for a token that is unknown or no longer valid."""
     return Refusal(401, 89, f"Invalid or expired token.{cause}")
 
 

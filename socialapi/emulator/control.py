@@ -374,7 +374,7 @@ def _configure(app: App, chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 @attrs.define
 class AccountFeatures:
-    """The features that an ad account has from now on."""
+    """The features to set for an ad account."""
 
     features: tuple[AnyFeatureKey, ...]
 
@@ -487,7 +487,7 @@ async def _respond(service: Service, request: web.BaseRequest) -> Answer | Lines
     except InvalidInput as problem:
         raise Refusal(400, "INVALID_PARAMETER", str(problem)) from None
     except ValueError:
-        raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON, or nested too deeply") from None
+        raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON, or is nested too deeply") from None
 
 
 def _members(request: ControlRequest, held: Mapping[OwnedId, Any], parameter: str) -> Lines:

@@ -222,7 +222,7 @@ class Fault:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule if any header value is not a string."""
+        """Yields a violation if any header value is not a string."""
         if not all(isinstance(value, str) for value in data.get("headers", {}).values()):
             yield BrokenRule(path="headers", reason="values must be strings")
 
@@ -238,11 +238,15 @@ class _ScriptedFault:
         self._random = random.Random(ordinal if fault.seed is None else fault.seed)  # noqa: S311 - a script, no secret
 
     def hits(self, method: str, segments: list[str], headers: Mapping[str, str]) -> bool:
-        """Returns whether the fault applies to the request. Every matching call draws and counts."""
+        """Returns whether the fault applies to the request. If the request matches, the call updates the counts and may
+        draw a random number.
+        """
         return self.left != 0 and self._matches(method, segments, headers) and self.draws()
 
     def draws(self) -> bool:
-        """Returns whether the fault applies to a matching request or delivery. Every call draws and counts."""
+        """Returns whether the fault applies to a matching request or delivery. Each call updates the counts and may
+        draw a random number.
+        """
         if self._passing:
             self._passing -= 1
             return False

@@ -146,10 +146,11 @@ def serves(
     """Registers the decorated function as the handler of the route.
 
     The style of the route's API determines who may call it, how its arguments are read and how refusals are worded.
-    `caller` replaces the default authentication of the route. `rules` yields the broken rules that depend on stored
-    data. It is called if no other rule is broken, and may raise Refusal. `refuse` may replace the refusal for broken
-    rules. With `checks_body=False` the handler checks the body itself. `measure` counts the operations and users of an
-    upload, for the log. `faults` are the faults that apply to this route but not to every route.
+    `caller` replaces the default authentication of the route. `rules` yields the violations of rules that depend on
+    stored data. It is called if there are no other violations, and may raise Refusal. `refuse` may replace the refusal
+    that lists the violations. With `checks_body=False` the handler checks the body itself. `measure` counts the
+    operations and users of an upload, for the log. `faults` are the faults that apply to this route but not to every
+    route.
     """
 
     def register(handler: Handler) -> Handler:
@@ -194,8 +195,8 @@ async def is_implemented(method: str, path: str) -> bool:
 
 
 def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint] | None:
-    """Returns the endpoint that answers a request with its latest matching stub. The endpoint checks credentials as
-    others do.
+    """Returns an endpoint that answers a request with its latest matching stub. Like other endpoints, it checks
+    credentials.
     """
     mount = next((each for each in sorted(MOUNTS.values(), reverse=True) if path.startswith(f"{each}/")), "")
     stub = stubs.find(method, path.removeprefix(mount), query)

@@ -217,8 +217,8 @@ def _constrained(schema: Schema, rule: Any) -> Schema:
 
 
 def _merged(schema: Schema, keywords: Schema) -> Schema:
-    """Returns the schema with the keywords, which override its own. If both have a pattern, both patterns apply, unless
-    the schema's own pattern belongs to a format or only requires a nonblank string.
+    """Returns the schema with these keywords added. They override its own keywords. If both have a pattern, both
+    patterns apply, unless the schema's own pattern belongs to a format or only requires a nonblank string.
     """
     if "pattern" in schema and "pattern" in keywords and "format" not in schema and schema["pattern"] != _NOT_BLANK:
         return schema | {"allOf": [*schema.get("allOf", ()), keywords]}

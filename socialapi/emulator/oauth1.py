@@ -22,7 +22,7 @@ _REQUIRED: Final = ("oauth_consumer_key", "oauth_signature_method", "oauth_times
 
 
 def unauthorized(message: str) -> Refusal:
-    """Returns the refusal of an unauthenticated request."""
+    """Returns the error for an unauthenticated request."""
     return Refusal(401, "UNAUTHORIZED_ACCESS", message)
 
 
@@ -91,7 +91,7 @@ def header_parameters(header: str) -> dict[str, str]:
 
 
 def check_parameters(protocol: Mapping[str, str], wall: float) -> None:
-    """Refuses what can be refused without a secret: missing parameters, an unsupported method or version, or an old
+    """Makes all checks that need no secret: refuses missing parameters, an unsupported method or version, and an old
     timestamp.
     """
     if missing := [name for name in _REQUIRED if not protocol.get(name)]:

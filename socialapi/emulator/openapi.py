@@ -96,7 +96,7 @@ def _named(route: Route[Any]) -> tuple[str, str]:
 # Requests
 
 _UNDOCUMENTED_PAGE: Final = {"minimum": 1, "maximum": 1_000}
-"""The page sizes allowed where no bounds are declared."""
+"""The allowed page sizes if the route declares no bounds."""
 
 
 def _path_parameters(route: Route[Any], schemas: JsonSchemas) -> Iterator[dict[str, Any]]:

@@ -82,7 +82,7 @@ def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Sc
 
 
 def _streamed(item: Any, schemas: JsonSchemas) -> Schema:
-    """Returns the answer of a stream. OpenAPI 3.1 cannot describe a sequence of documents, so their schema is in an
+    """Returns the response of a stream. OpenAPI 3.1 cannot describe a sequence of documents, so their schema is in an
     extension.
     """
     each = _ACTIVITY_EVENT if item is ActivityEvent else schemas.of(item)
@@ -146,7 +146,7 @@ _ERRORS: Final[Mapping[str, Schema]] = {
     },
     "AdsErrors": {
         "type": "object",
-        "description": "Why a request was refused: as a whole, or because of some of its operations.",
+        "description": "The errors of a refused request or of its operations.",
         "required": ["request"],
         "anyOf": [{"required": ["errors"]}, {"required": ["operation_errors"]}],
         "properties": {

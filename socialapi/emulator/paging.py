@@ -88,8 +88,8 @@ class Page:
 
 @attrs.frozen
 class _PageParameters:
-    """The names of the page parameters in an API, and the limits of page sizes. `maximum` applies to pages whose
-    parameters are not documented.
+    """The names of the page parameters in an API, and the limits of page sizes. `maximum` is the largest page size if
+    the page parameters are not documented.
     """
 
     size: str

@@ -60,7 +60,7 @@ class RateLimits:
         self._windows: dict[tuple[str, ...], Window] = {}
 
     def of_route(self, route: Route[Any]) -> RateLimit | None:
-        """Returns the limit of a route without a documented one, if a limit was configured or is assumed."""
+        """Returns the configured or assumed limit of a route without a documented limit; None if there is none."""
         key = route_key(route)
         is_assumed = route.family is OAUTH and route is not APP_ONLY_TOKEN
         chosen = self._overrides.get(key) or (ASSUMED_OF_OAUTH if is_assumed else None)
@@ -87,5 +87,5 @@ TOO_MANY_REQUESTS: Final = "TOO_MANY_REQUESTS"
 
 
 def too_many_requests(usage: Usage) -> Refusal:
-    """Returns the rejection of a request beyond the limit."""
+    """Returns the error for a request beyond the limit."""
     return Refusal(429, TOO_MANY_REQUESTS, f"the limit of {usage.requests:,} requests in this window is used up")

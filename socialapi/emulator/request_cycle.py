@@ -152,8 +152,8 @@ class RequestCycle:
     def _take_slot(self, endpoint: Endpoint, parameters: Mapping[str, str], caller: Caller) -> None:
         """Counts the request against the limit of its route, and adds the rate-limit headers to the response.
 
-        A documented limit is counted by the parameters that it declares, or else by user. Any other limit is counted by
-        app and user.
+        A documented limit is counted for each combination of the parameters that it declares, or for each user if it
+        declares none. Any other limit is counted for each app and user.
         """
         documented = endpoint.route.limit(self._echo)
         limit = documented or self._state.limits.of_route(endpoint.route)

@@ -19,8 +19,8 @@ def packed_json(value: Any, *, sort_keys: bool = False) -> bytes:
 
 
 ApiStyle = Literal["ads", "control", "oauth", "platform"]
-"""The response format of an API: with `request` and cursors, as plain values (the control plane and OAuth, whose codes
-are integers), or with problems and page tokens.
+"""The response format of an API. The advertising API returns `request` and cursors, and the platform API returns
+problems and page tokens. The control plane and OAuth return plain values, and OAuth's codes are integers.
 """
 
 
@@ -51,8 +51,8 @@ class Answer:
 class Refusal(Exception):
     """Raised to refuse a request; `refused` words it in the style of the API.
 
-    A numeric `code` is a token error, which looks the same in every API. `broken` lists the broken rules, and `given`
-    returns the request's values at the path of a rule. `problem` is the slug of the problem type (`about:blank` if
+    A numeric `code` is a token error, which looks the same in every API. `broken` lists the violations, and `given`
+    returns the request's values at the path of a violation. `problem` is the slug of the problem type (`about:blank` if
     empty), and `extra` holds its other fields. `missing` holds the parameters that refer to something nonexistent, with
     their values if the response does not echo them anyway.
     """
@@ -79,27 +79,25 @@ class InvalidRequest(Refusal):
 
 
 def invalid(path: str, reason: str, *given: str) -> InvalidRequest:
-    """Returns the rejection of a request with an error at one path. `given` are the values at this path."""
+    """Returns the error for a request with an invalid value at one path. `given` are the values at this path."""
     return InvalidRequest([BrokenRule(path=path, reason=reason)], lambda _: given)
 
 
 def ads_not_found(*parameters: str, **given: Any) -> Refusal:
-    """Returns the refusal of a request about objects that do not exist or do not belong to the caller, with the
-    parameters that identify them. Parameters without a `given` value use the value that the response echoes.
+    """Returns the error for objects that do not exist or do not belong to the caller, with the parameters that identify
+    them. Parameters without a `given` value use the value that the response echoes.
     """
     missing = dict.fromkeys(parameters) | given
     return Refusal(404, "NOT_FOUND", "the object does not exist", missing=missing)
 
 
 def forbidden(message: str, parameter: str | None = None) -> Refusal:
-    """Returns the rejection of an action that the caller may not perform."""
+    """Returns the error for an action that the caller may not perform."""
     return Refusal(403, "FORBIDDEN", message, parameter=parameter)
 
 
 def platform_not_found(kind: str, parameter: str, value: str) -> Refusal:
-    """Returns the platform's rejection of a request about an object that does not exist or does not belong to the
-    caller.
-    """
+    """Returns the platform's error for an object that does not exist or does not belong to the caller."""
     slug, about = _resource(kind, parameter, value)
     return Refusal(404, "NOT_FOUND", f"there is no {kind} {value}", problem=slug, extra=about)
 

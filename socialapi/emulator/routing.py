@@ -38,7 +38,7 @@ class Match(Generic[E]):
     allowed: tuple[str, ...] = ()
 
     def refusal(self) -> Refusal:
-        """Returns the rejection of a request without an endpoint."""
+        """Returns the error for a request without an endpoint."""
         if self.allowed:
             methods = ", ".join(self.allowed)
             return Refusal(405, "METHOD_NOT_ALLOWED", f"this path accepts {methods}", headers={"Allow": methods})

@@ -24,7 +24,7 @@ from socialapi.emulator.stubs import Stubs
 from socialapi.models.streams import MAX_RULES
 
 SETTLE_SECONDS: Final = 60.0
-"""The maximum real time to wait until everything is written and delivered."""
+"""The maximum wall-clock time to wait until everything is written and delivered."""
 
 
 @attrs.frozen(kw_only=True)
@@ -70,7 +70,7 @@ class Service:
         self.control_access: ControlAccess = ControlAccess(settings.allow_hosts)
         self.base_url: str = ""
         self.resets: int = 0
-        """The number of resets, where the start counts as the first reset."""
+        """The number of resets, counting the start as the first."""
         self.reset()
 
     async def open(self, base_url: str) -> None:

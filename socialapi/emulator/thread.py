@@ -149,7 +149,7 @@ class EmulatorThread:
     @property
     def advanced_seconds(self) -> float:
         """The number of seconds by which the clock was moved forward."""
-        # A number can be read from any thread, and a `FollowingClock` asks for it often.
+        # A number can be read from any thread, and a `FollowingClock` reads it often.
         self._running()
         return self._emulator.advanced_seconds
 
@@ -233,16 +233,16 @@ class _Run:
         """Ends the emulator and waits for its thread. Raises the thread's error, or TimeoutError."""
         if not self._stop.done():
             self._stop.set_result(None)
-        _result(self._ended, END_SECONDS, "the emulator did not end")
+        _result(self._ended, END_SECONDS, "the emulator did not shut down")
         self.thread.join()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         """Submits a coroutine to the loop and returns its future, which is cancelled if the loop ends first. Raises
-        ConfigurationError if the loop has ended, or would have to wait for itself.
+        ConfigurationError if the loop has ended, or if the call would deadlock.
         """
         if threading.current_thread() is self.thread:
             raise ConfigurationError(
-                "a call from the emulator's own thread would wait for itself: "
+                "a call from the emulator's own thread would deadlock: "
                 "use the `Emulator` that `call` passes to its function"
             )
         with self._submitting:

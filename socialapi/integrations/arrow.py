@@ -145,8 +145,8 @@ def _column(field: FieldPlan, outer: tuple[Any, ...]) -> _Column:
 
 
 def _cell(field: FieldPlan, outer: tuple[Any, ...]) -> tuple[Any, Convert | None]:
-    """Returns the Arrow type of a value of the field, or of an item of its array, and the function that converts
-    values; None if they need no conversion.
+    """Returns the Arrow type of the field's values (of the items, if the field is an array), and the function that
+    converts them, or None if they need no conversion.
     """
     pa, kind = _pyarrow(), field.kind
     if kind is datetime.datetime:
@@ -174,8 +174,8 @@ def _as_json(value: Any) -> str | None:
 
 
 def _aware(value: Any) -> Any:
-    """Returns a time unchanged. Replaces a time without a zone, which Arrow would treat as UTC, with a value that fits
-    no column.
+    """Returns a time with a zone unchanged. For a time without a zone, which Arrow would treat as UTC, returns a value
+    that fits no column.
     """
     is_naive = isinstance(value, datetime.datetime) and value.utcoffset() is None
     return _NAIVE if is_naive else value
@@ -202,7 +202,8 @@ def _array(column: _Column, cells: list[Any]) -> Any:
 
 
 _UNFIT: Final = (ValueError, TypeError, OverflowError)
-"""The exceptions that pyarrow raises for a value of the wrong type. Its own exceptions are subclasses."""
+"""The exceptions that pyarrow raises for a value of the wrong type. pyarrow's own exceptions are subclasses of these.
+"""
 
 
 def _unfit(kind: Any, cell: Any, path: str) -> Iterator[BrokenRule]:

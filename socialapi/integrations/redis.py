@@ -80,7 +80,7 @@ class RedisPacer:
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a slot in the window of `key`.
 
-        Raises RateLimitTooLong if the wait exceeds `max_wait_seconds`, or as soon as it is known to. Raises
+        Raises RateLimitTooLong as soon as it is clear that the wait will exceed `max_wait_seconds`. Raises
         TransportError if Redis does not answer within that time or within `Config.max_elapsed_seconds`, and
         ConfigurationError if the server cannot be used, for example because it denies access.
         """
@@ -101,7 +101,7 @@ class RedisPacer:
         return await window.acquire_by_share(share, max_wait_seconds=left_seconds)
 
     async def _renew_leases(self) -> None:
-        """Renews the leases of long requests until none is in flight."""
+        """Renews the leases of long requests until no request is in flight."""
         while any(window.has_flying for window in self._windows.values()):
             await self._clock.sleep(RENEWED_AFTER * self._script.lease_seconds)
             for window in list(self._windows.values()):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FENCE_KEPT_SECONDS: Final = 7 * 86_400
 """How long Redis keeps a fence after its last use."""
 FENCE_MARGIN_SECONDS: Final = 1.0
-"""Added to the timeout of a request when a successor waits, because a request starts a moment after the check."""
+"""How much longer than the request timeout a successor waits, because a request starts a moment after the check."""
 
 _WHY_SUPERSEDED: Final[Mapping[str, str]] = {
     "run": "another run of the job has started",
@@ -72,12 +72,12 @@ class RedisFence:
         """Supersedes every other attempt at this part, and every other run of the job.
 
         Returns how many seconds to wait before the first request, until the last request of a superseded attempt has
-        ended. `is_repeated` is true if there is certain to have been an earlier attempt.
+        ended. Set `is_repeated` if there has certainly been an earlier attempt.
         """
         return await self._ask("take", is_repeated=is_repeated)
 
     async def check(self) -> None:
-        """Returns if this attempt may send a request. Raises Superseded otherwise."""
+        """Raises Superseded unless this attempt may send a request."""
         await self._ask("check")
 
     async def release(self) -> None:

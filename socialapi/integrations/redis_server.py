@@ -278,7 +278,9 @@ def named(problem: BaseException) -> str:
 
 
 _loose_password: Final = re.compile("[^/?#]*://[^/?#]*[/?#].*@", re.DOTALL).match
-"""Matches a URL whose password contains a character such as `/` or `@`, after which it would be read as the host."""
+"""Matches a URL with an unencoded character such as `/` or `@` in its password. The rest of the password would be read
+as the host.
+"""
 
 
 def _connected(url: str) -> "redis_asyncio.Redis":

@@ -22,17 +22,19 @@ from socialapi.session.rate_limiter import PROBE_SECONDS, LimitStatus, SlidingWi
 from socialapi.wire.rate_limit_headers import LimitReading
 
 LEASE_MARGIN_SECONDS: Final = 10.0
-"""The time that a slot's lease lasts beyond the request's timeout. The service may have executed the request of a dead
-process, so its slot becomes free one window later.
+"""How much longer than the request's timeout a slot's lease lasts. If a process dies, the service may still have
+executed its request, so the slot becomes free one window after the lease ends.
 """
 RENEWED_AFTER: Final = 1 / 3
 """The fraction of a lease after which a long request renews it."""
 GRACE_SECONDS: Final = 1.0
 """How late a process may take its turn before it loses its place in the queue."""
 POLL_SECONDS: Final = 0.05
-"""How often to ask Redis while a free slot depends on a reply that another process may be waiting for."""
+"""The interval between calls to Redis while a slot can become free because another process receives a response."""
 MAX_POLL_SECONDS: Final = 30.0
-"""The longest time between two calls to Redis, because a wait gets shorter when other processes leave the queue."""
+"""The longest time between two calls to Redis while callers wait. A call can shorten the wait, because other processes
+may have left the queue.
+"""
 LEAST_REPLY_SECONDS: Final = 0.25
 """The shortest timeout for a reply from Redis, even if a caller may wait less."""
 MAX_PLACES_AT_ONCE: Final = 100
@@ -86,7 +88,7 @@ class Question:
     """A call of the script: how many slots to take, the number of the first slot, and the outcomes to report.
 
     `epoch` and `calls` come from the last answer. They show whether the state was lost or replaced by an older one.
-    With `is_last_attempt`, an unknown limit does not wait for the first response.
+    With `is_last_attempt`, a slot is granted without waiting for the first response, even if the limit is unknown.
     """
 
     epoch: str
@@ -313,7 +315,7 @@ class SharedWindow:
         """Waits for a slot in this process's share of the window, while Redis is unavailable.
 
         The share is a fraction of the slots that were free at the last answer, because other processes may send
-        meanwhile.
+        requests at the same time.
         """
         self.wake()  # checks whether Redis is available again
         limit = self._limit
@@ -444,8 +446,8 @@ class SharedWindow:
     def _question(self) -> Question:
         for lane, callers in self._callers.items():
             self._callers[lane] = collections.deque(each for each in callers if not each.place.done())
-        # While many outcomes are unreported, the count in Redis is too low. After a failure, the same number of slots
-        # is requested again. Otherwise, slots granted in a lost answer would stay unused.
+        # While many outcomes are unreported, the count in Redis is too low, so no slots are requested. After a failure,
+        # the same number of slots is requested again. Otherwise, slots granted in a lost answer would stay unused.
         is_behind = len(self._unreported) > MAX_REPORTED_AT_ONCE
         wanted = {
             lane: 0 if is_behind else max(self._wanted_last[lane], min(len(callers), MAX_PLACES_AT_ONCE))
@@ -454,7 +456,7 @@ class SharedWindow:
         self._wanted_last = wanted
         is_last_attempt = any(each.is_last_attempt for callers in self._callers.values() for each in callers)
         self._forget_answered()
-        # Without requests to report, a loss has no effect. A loss is over when an answer has a known state.
+        # A loss matters only if there are requests to report. It is over when an answer has a known state.
         is_known = bool(self._flying or self._answered) or self._reported_again is not None
         reported = tuple(itertools.islice(self._unreported, MAX_REPORTED_AT_ONCE))
         epoch, calls = (self._epoch, self._calls) if is_known else ("", 0)

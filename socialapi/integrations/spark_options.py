@@ -31,7 +31,9 @@ from socialapi.models.validation import Faults, format_timestamp
 DestinationKind = Literal["audience", "do_not_reach_list", "catalog"]
 
 REDUCED_BY: Final = "socialapi_reduced_by"
-"""The column that `latest_per_identifier` and `latest_per_product` add to show the write that nothing occurs twice."""
+"""The column that `latest_per_identifier` and `latest_per_product` add. It shows the write that no identifier or
+product occurs twice.
+"""
 
 _COMMON: Final = (
     *("report", "rejects", "max_reject_share", "order_by", "concurrency", "dry_run"),

@@ -45,8 +45,8 @@ class RedisTelemetry:
     """The spans and metrics of a `RedisPacer`, `RedisTokenCache` or `RedisFence`:
     `RedisPacer(url, telemetry=RedisTelemetry())`.
 
-    A client from `Client.from_env` with telemetry also records its own connection. Raises ConfigurationError if
-    OpenTelemetry is not installed.
+    A client that `Client.from_env` creates with telemetry also records its own connection to Redis. Raises
+    ConfigurationError if OpenTelemetry is not installed.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -55,7 +55,7 @@ class RedisTelemetry:
         histogram = self._instrumentation.histogram
         self._calls = histogram("db.client.operation.duration", "Duration of calls to Redis.", DURATION_BUCKETS)
         self._outages = histogram("socialapi.redis.outage.duration", "Length of Redis outages.", WAIT_BUCKETS)
-        self._waits = histogram("socialapi.redis.wait.duration", "How long attempts of calls waited for Redis.", WAIT_BUCKETS)
+        self._waits = histogram("socialapi.redis.wait.duration", "How long attempts waited for Redis.", WAIT_BUCKETS)
 
     @contextmanager
     def call(self, name: str) -> Iterator[None]:

@@ -104,7 +104,8 @@ class FileLock:
         if not lock.is_locked:  # it belongs to the process that forked this one
             return
         # Removed before it is unlocked: a process that opens the path later creates a new file, and filelock detects
-        # that a file opened before was removed. On Windows, which removes no open files, it stays without effect.
+        # that a file opened before was removed. On Windows, where an open file cannot be removed, the file remains,
+        # which is harmless.
         with contextlib.suppress(OSError):
             Path(lock.lock_file).unlink()
         lock.release()

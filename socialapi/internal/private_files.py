@@ -92,7 +92,7 @@ def open_in_place(path: Path) -> IO[bytes] | None:
 
 def is_written_through(path: Path) -> bool:
     """Returns whether the path is a device, a pipe, a socket or an open file, and cannot be replaced. Returns False if
-    that cannot be found out, so that opening the path raises the error.
+    that cannot be determined, so that opening the path raises the error.
     """
     try:
         return _own_descriptor(path) is not None or (path.exists() and not path.is_file())

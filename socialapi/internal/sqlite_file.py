@@ -56,7 +56,7 @@ LEAST_PAGE_BYTES: Final = 512
 
 
 class SqliteFile:
-    """One connection on one thread. The file is locked for other processes and tasks from `open` to `aclose`.
+    """One connection on one thread. No other process or task can use the file from `open` to `aclose`.
 
     With `shared`, several processes of this machine can use the file and wait for each other. A missing file is created
     with mode 0600. Committed data is on the disk. `purpose` is the file's name in messages, for example "inbox".
@@ -285,7 +285,7 @@ class SqliteFile:
         if code in _NOT_OURS:
             return self._error("is damaged, or was never one: restore it, or choose another path")
         if code == sqlite3.SQLITE_FULL:
-            return self._error("cannot be written: the disk is full; make room, and run it again")
+            return self._error("cannot be written: the disk is full; free some space and run it again")
         if code == sqlite3.SQLITE_IOERR:
             return self._error(f"cannot be read or written: {problem}; check the disk, and run it again")
         return self._error(f"cannot be written: {problem}")

@@ -70,7 +70,7 @@ class AudienceUser(Exported):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule for a user without any identifier."""
+        """Yields a violation for a user without any identifier."""
         return _identified(data)
 
     def __repr__(self) -> str:
@@ -101,8 +101,8 @@ class OperationParams(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule unless `expires_at` (by default in 13 months) is later than
-        `effective_at` (by default now).
+        """Yields a violation unless `expires_at` (by default in 13 months) is later than `effective_at` (by default
+        now).
         """
         expires_at = parse_timestamp(data.get("expires_at", ""))
         effective_at = parse_timestamp(data.get("effective_at", "")) or now
@@ -190,7 +190,7 @@ class DoNotReachUser(Exported):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule for a user without any identifier."""
+        """Yields a violation for a user without any identifier."""
         return _identified(data)
 
     def __repr__(self) -> str:
@@ -206,7 +206,7 @@ class DoNotReachParams(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule unless the expiry is in the future."""
+        """Yields a violation unless the expiry is in the future."""
         expires_at = parse_timestamp(data.get("expires_at", ""))
         if expires_at is not None and expires_at <= now:
             yield BrokenRule(path="expires_at", reason="must be later than now")
@@ -272,7 +272,7 @@ def months_later(start: datetime.datetime, months: int) -> datetime.datetime:
             return start.replace(year=year, month=month0 + 1, day=day)
         except ValueError:
             continue
-    raise AssertionError("every month has a day among four successive ones")
+    raise AssertionError("every month has at least 28 days")
 
 
 BEFORE_DEFAULT_EXPIRY: Final = (

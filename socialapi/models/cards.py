@@ -69,7 +69,7 @@ class App(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule for each deep link without its store id."""
+        """Yields a violation for each deep link whose store id is missing."""
         for link, store_id in _STORE_OF.items():
             if link in data and store_id not in data:
                 yield BrokenRule(path=link, reason=f"requires {store_id}")
@@ -130,7 +130,7 @@ class Details(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule unless the destination is a website."""
+        """Yields a violation unless the destination is a website."""
         if data["destination"].get("type") != "WEBSITE":
             yield BrokenRule(path="destination.type", reason="must be WEBSITE for DETAILS")
 
@@ -150,7 +150,7 @@ class Button(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule unless the destination is an app."""
+        """Yields a violation unless the destination is an app."""
         if data["destination"].get("type") != "APP":
             yield BrokenRule(path="destination.type", reason="must be APP for BUTTON")
 
@@ -178,8 +178,8 @@ class Card(Model):
 
 
 def _layout_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """Yields the broken rules of components or slides, which show one medium or several, and lead
-    to one destination.
+    """Yields the violations in components or slides. Each layout needs exactly one component with media and one with a
+    destination.
     """
     if "components" in data:
         yield from _face_rules("components", data["components"])
@@ -206,7 +206,7 @@ class CardDraft(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules of the components or slides."""
+        """Yields the violations in the components or slides."""
         yield from _layout_rules(data)
 
 
@@ -222,7 +222,7 @@ class CardChanges(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules of the layout. The rules are the same as for a new card."""
+        """Yields the violations in the layout. The rules are the same as for a new card."""
         yield from _layout_rules(data)
 
 

@@ -69,7 +69,7 @@ class ProductFilter(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule for an amount without a currency, which cannot be compared with a price."""
+        """Yields a violation for an amount without a currency, which cannot be compared with a price."""
         if data["attribute"] in ("price", "sale_price") and broken_rules(Price, data["value"], now=now):
             reason = "must be an amount with its currency if the attribute is a price, for example 20 USD"
             yield BrokenRule(path="value", reason=reason)
@@ -104,7 +104,7 @@ class ProductSetDraft(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule unless the set has what its type requires."""
+        """Yields a violation unless the set has the keys or filters that its type requires."""
         needed = "product_keys" if data["type"] == "MANUAL" else "filters"
         if needed not in data:
             reason = f"is required for the type {data['type']}"

@@ -262,7 +262,7 @@ class VideoConversationCardChanges(_Further, total=False):
 
 
 def conversation_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """Yields the broken rules about a complete card, new or after a change."""
+    """Yields the violations in a complete card, either new or after a change."""
     if not data.get("title") and not data.get("second_cta"):
         yield BrokenRule(path="title", reason="or second_cta is required", code="MISSING_PARAMETER")
     for ordinal in ORDINALS[1:]:

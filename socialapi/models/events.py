@@ -58,7 +58,7 @@ EVENT_TYPE_ALIASES: Final[Mapping[str, str]] = {
     "profile.update.verified_badge": "profile.update.verified",
     "profile.update.affiliate_badge": "profile.update.affiliate",
 }
-"""Other spellings of current names: published ones, and ones that earlier versions of this package used."""
+"""Other spellings of current names, either published or used by earlier versions of this package."""
 
 _SPELLINGS: Final[Mapping[str, str]] = {**DEPRECATED_EVENT_TYPES, **EVENT_TYPE_ALIASES}
 _KNOWN: Final[tuple[str, ...]] = (*get_args(EventType), *_SPELLINGS)
@@ -84,7 +84,7 @@ _SCOPES: Final[Mapping[str, str]] = {
 
 
 def scope_of_event(event_type: str) -> str | None:
-    """Returns the OAuth 2.0 scope that a subscription to an event type needs; None for types of other groups.
+    """Returns the OAuth 2.0 scope that a subscription to an event type needs; None if the type's group is unknown.
 
     Only `follow.read` is documented.
     """
@@ -113,7 +113,7 @@ def refuse_misspelled_event_pattern(pattern: str) -> None:
 
 @attrs.define(kw_only=True)
 class SubscriptionFilter(Record):
-    """The activity to subscribe to: a user's, optionally limited to a keyword and, for messages, to a direction."""
+    """A user's activity to subscribe to, optionally limited to a keyword and, for messages, to a direction."""
 
     user_id: AnyId
     keyword: str | Unset = UNSET
@@ -131,7 +131,7 @@ class SubscriptionDraft(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules: only messages have a direction."""
+        """Yields a violation if a direction is set for anything but messages."""
         if "direction" in data["filter"] and not data["event_type"].startswith(("dm.", "chat.")):
             yield BrokenRule(path="filter.direction", reason="is only for event types dm.… and chat.…")
 

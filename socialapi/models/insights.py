@@ -56,7 +56,7 @@ def _conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[Bro
 
 
 def range_until_now(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """Yields the broken rules of a query without an end time. Only the service can check these rules exactly."""
+    """Yields the violations in a query without an end time. Only the service can check these rules exactly."""
     start = parse_timestamp(data["start_time"])
     if start is None or "end_time" in data:
         return

@@ -135,7 +135,7 @@ class LineItemChanges(TypedDict, total=False):
 
 
 def rules_within_change(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """Yields the broken rules among the fields of one change. Fields that are not sent are not checked."""
+    """Yields the violations among the fields of one change. Does not check fields that are not sent."""
     if "bid_amount_local_micro" in data:
         yield from _bid_is_there(data)
     yield from _daily_within_total(data)
@@ -148,7 +148,7 @@ LineItemUpdate = Annotated[LineItemChanges, Conditions(rules_within_change)]
 def rules_with_stored(
     changes: Mapping[str, Any], stored: Mapping[str, Any], budget_optimization: str | None = None
 ) -> Iterator[BrokenRule]:
-    """Yields the broken rules of a change that depend on the stored line item and its campaign.
+    """Yields the violations of rules that depend on the stored line item and its campaign.
 
     A rule applies only if the change touches one of its fields, so that existing invalid values do not block other
     changes. An unknown objective does not break any rule.
@@ -176,7 +176,7 @@ def rules_with_stored(
 
 
 def rules_with_campaign(changes: Mapping[str, Any], budget_optimization: str | None) -> Iterator[BrokenRule]:
-    """Yields the broken rule of a change that depends only on the campaign's budget optimization."""
+    """Yields the violation of the rule that depends only on the campaign's budget optimization."""
     if changes.get("daily_budget_amount_local_micro") is not None and budget_optimization not in (None, "LINE_ITEM"):
         reason = "is only for campaigns whose budget_optimization is LINE_ITEM"
         yield BrokenRule(path="daily_budget_amount_local_micro", reason=reason)
@@ -222,7 +222,7 @@ def _cap_goes_with_objective(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
 
 
 def _payment(changes: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """Yields the broken rules of payment and goal, or only one rule if the payment cannot be changed."""
+    """Yields the violations that involve payment and goal, or a single one if the payment cannot be changed."""
     objective = stored.get("objective")
     is_changed = "pay_by" in changes and changes["pay_by"] != stored.get("pay_by")
     if is_changed and objective not in (None, "APP_INSTALLS"):

@@ -87,7 +87,7 @@ class Micros(Exported):
 
     @property
     def decimal(self) -> Decimal:
-        """The exact amount in units of the currency: 5,500,000 is 5.5."""
+        """The exact amount in units of the currency: 5.5 for 5,500,000 millionths."""
         with decimal.localcontext() as context:
             context.prec = _DIGITS
             return Decimal(self.value) / MICROS_PER_UNIT

@@ -30,8 +30,8 @@ class HoldsSecret(Exported):
         return super().to_dict()
 
     def to_json(self, *, with_secrets: bool = False, indent: bool = False) -> str:
-        """Returns `to_dict()` as JSON text, with `indent` on indented lines. Raises InvalidInput
-        unless `with_secrets` is true.
+        """Returns `to_dict()` as a JSON string, indented if `indent` is true. Raises InvalidInput unless `with_secrets`
+        is true.
         """
         from socialapi.wire import export
 
@@ -140,7 +140,7 @@ class OAuth2TokenRequest(HoldsSecret, Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule for each missing parameter of the grant type."""
+        """Yields a violation for each missing parameter of the grant type."""
         wanted = ("refresh_token",) if data["grant_type"] == "refresh_token" else _CODE_PARAMETERS
         for name in wanted:
             if name not in data:

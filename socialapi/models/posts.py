@@ -296,6 +296,6 @@ class PostDraft(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rule: only posts of a community are shared with followers."""
+        """Yields a violation if a post outside a community is to be shared with followers."""
         if data.get("share_with_followers") and "community_id" not in data:
             yield BrokenRule(path="share_with_followers", reason="is for posts with a community_id")

@@ -28,8 +28,8 @@ UpsertStatus = Literal["CREATE_SUCCESS", "UPDATE_SUCCESS", "ERROR", "NO_CHANGE"]
 
 
 def _any_of(words: Collection[str], form: Callable[[str], str] = str) -> str:
-    """Returns an expression for any of the words that shares common prefixes: a plain alternation takes several times
-    as long. `form` is the expression for a letter.
+    """Returns a regular expression that matches any of the words. It shares common prefixes, because a plain
+    alternation takes several times as long. `form` is the expression for a letter.
     """
     rests: dict[str, list[str]] = {}
     for word in sorted(filter(None, words)):
@@ -85,7 +85,7 @@ Levels = Annotated[
 
 @attrs.define(kw_only=True)
 class Product(Record):
-    """A product to create or update. `id` is your own, such as the SKU; if the id already exists, the product is
+    """A product to create or update. `id` is your own id, such as the SKU; if it already exists, the product is
     updated.
 
     One of `brand`, `gtin` and `mpn` is required. Prices are strings such as `9.99 USD`.
@@ -129,7 +129,7 @@ class Product(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules about several fields."""
+        """Yields the violations that involve several fields."""
         if "brand" not in data and "gtin" not in data and "mpn" not in data:
             yield BrokenRule(path="brand", reason="or gtin or mpn is required", code="MISSING_PARAMETER")
         if data["availability"] == "in stock" and data.get("inventory", 1) < 1:

@@ -232,7 +232,7 @@ class RecordQuery(TypedDict, total=False):
 
 
 def total_or_cursor(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """Yields a broken rule for a total count together with a cursor."""
+    """Yields a violation if a total count is combined with a cursor."""
     if data.get("with_total_count") and "cursor" in data:
         yield BrokenRule(path="with_total_count", reason="cannot be combined with cursor", code="EXCLUSIVE_PARAMETERS")
 
@@ -244,7 +244,7 @@ TOTAL_OR_CURSOR: Final = Conditions(total_or_cursor)
 MAX_LOOKUP_IDS: Final = 100
 
 MaxResults = Annotated[int, Ge(5), Le(100)]
-"""No bounds are documented; these are assumed."""
+"""The page size. The bounds are assumed, because none are documented."""
 
 
 class PostsLookup(FieldParameters):
@@ -270,7 +270,7 @@ class UserPosts(FieldParameters, total=False):
 
 
 class OpenPage(TypedDict, total=False):
-    """Parameters of a collection for which none are documented."""
+    """Paging parameters for a collection whose parameters are undocumented."""
 
     max_results: int
     pagination_token: str
@@ -294,7 +294,7 @@ NewsStoryQuery = TypedDict("NewsStoryQuery", {"news.fields": tuple[str, ...], "e
 """Parameters for reading one story."""
 
 BackfillMinutes = Annotated[int, Ge(1), Le(5)]
-"""How far back a stream starts. The parameter and its bounds are not documented, but assumed."""
+"""How far back a stream starts. The parameter and its bounds are assumed, because they are not documented."""
 
 
 class PostStreamQuery(FieldParameters, total=False):

@@ -32,14 +32,14 @@ Now = Callable[[], datetime.datetime]
 """Returns the current time, which few rules need."""
 Check = Callable[[Any, Path, Report, Now], None]
 Condition = Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
-"""Yields the broken rules that concern several fields of a record."""
+"""Yields the violations that involve several fields of a record."""
 Test = Callable[[Any], object]
 """Returns a truthy value if the value follows the rule."""
 
 
 @attrs.frozen
 class Conditions:
-    """Rules about several parameters of a TypedDict, because it cannot have a method `conditions`."""
+    """Rules about several parameters of a TypedDict, which cannot have a method `conditions`."""
 
     check: Condition
 
@@ -55,7 +55,7 @@ class Alternatives:
     exclusive: bool = False
 
     def broken(self, data: Mapping[str, Any]) -> Iterator[BrokenRule]:
-        """Yields a broken rule if too few or too many of the fields are in the data."""
+        """Yields a violation if too few or too many of the fields are in the data."""
         first, *others = self.names
         given = [name for name in self.names if name in data]
         if self.required and not given:

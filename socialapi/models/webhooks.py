@@ -66,7 +66,7 @@ class StreamLink(Model):
 WebhookConfigField = Literal["created_at", "id", "url", "valid"]
 
 WebhooksQuery = TypedDict("WebhooksQuery", {"webhook_config.fields": tuple[str, ...]}, total=False)
-"""Parameters for listing webhooks: the fields to return, as far as they are published."""
+"""Parameters for listing webhooks: the fields to return. Only published fields are listed."""
 
 WebhookFailure = Literal[
     "CrcValidationFailed", "UrlValidationFailed", "DuplicateUrlFailed", "WebhookLimitExceeded", "WebhookIdInvalid"

@@ -107,8 +107,7 @@ class AccountResource(Resource):
         return self._pages(routes.ACCOUNT_HISTORY, query=query, start=start)
 
     async def features(self, feature_keys: FeatureKey | Sequence[FeatureKey] = ()) -> tuple[str, ...]:
-        """Returns the account's features, or those of `feature_keys` that it has (`GET accounts/:account_id/features`).
-        """
+        """Returns the account's features, limited to `feature_keys` if given (`GET accounts/:account_id/features`)."""
         return await self._call(routes.FEATURES, query={"feature_keys": unless_empty(feature_keys)})
 
     @property

@@ -23,7 +23,7 @@ from socialapi.models.spelling import near_name
 from socialapi.models.validation import Faults, invalid, printable_name
 
 _SAYS: Final[Mapping[Any, str]] = {
-    str: "a text",
+    str: "a string",
     int: "a whole number",
     float: "a number",
     bool: "True or False",

@@ -229,7 +229,7 @@ class _Streaming(Resource):
         for name, kind in _LINK_OPTIONS.items():
             with faults:
                 check_argument(name, kind, getattr(options, name))
-        if options.give_up_after_seconds != options.give_up_after_seconds:  # as only NaN is
+        if options.give_up_after_seconds != options.give_up_after_seconds:  # only NaN differs from itself
             with faults:
                 raise invalid("give_up_after_seconds", "must be a number, not NaN")
         with faults:
@@ -399,11 +399,11 @@ class Activity(_Streaming):
     ) -> Subscription:
         """Subscribes to events of a type and returns the subscription (`POST /2/activity/subscriptions`).
 
-        The events concern the user with `user_id`, which is required. `keyword` restricts them, and `direction` selects
-        messages (sent, received or both). A user's OAuth 2.0 token needs the scope of the event, for example `dm.read`.
-        An alias of an event type (`profile.update.picture`) is replaced by the published name. So is a deprecated name,
-        with a DeprecationWarning that names the new one. Raises InvalidInput for a misspelled type; sends other unknown
-        names as given.
+        `user_id` (required) is the user whose events are delivered. `keyword` limits them further, and `direction`
+        selects messages (sent, received or both). A user's OAuth 2.0 token needs the scope of the event, for example
+        `dm.read`. An alias of an event type (`profile.update.picture`) is replaced by the published name. So is a
+        deprecated name, with a DeprecationWarning that names the new one. Raises InvalidInput for a misspelled type;
+        sends other unknown names as given.
         """
         faults, known_type = Faults(), event_type
         with faults:

@@ -165,7 +165,7 @@ class Route(Generic[R]):
 
 
 COUNTED_BY: Final = ("account_id",)
-"""The path parameters whose values separate undocumented limits."""
+"""The path parameters by which undocumented limits are assumed to be counted."""
 
 
 # Not frozen, because each field of a frozen class costs a call when an instance is made.

@@ -154,7 +154,7 @@ class TokenRequester(StaticAuthenticator):
             self._free_at = self._clock.monotonic() + failure.retry_after_seconds
 
     def too_late(self, reason: str) -> SocialApiError:
-        """Returns the error of a call that has waited as long as it may: RateLimitTooLong while the token endpoint is
+        """Returns the error for a call that has reached its maximum wait: RateLimitTooLong while the token endpoint is
         rate limited, otherwise TransportError.
         """
         wait_seconds = self._free_at - self._clock.monotonic()

@@ -41,7 +41,7 @@ class PendingSignIns:
 
 
 class Authenticators:
-    """Chooses the credential for a request: the first kind that the API family accepts and the user has passed."""
+    """Chooses the credential for a request: the first kind that the API family accepts and the user has provided."""
 
     def __init__(
         self,

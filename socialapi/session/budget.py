@@ -10,7 +10,7 @@ import attrs
 
 MAX_ROWS: Final = 130_000
 MAX_BYTES: Final = 12_000_000
-"""The maximum that all jobs together have in flight, unless `Config` sets another limit."""
+"""The maximum rows and bytes in flight across all jobs, unless `Config` sets another limit."""
 PACKED_ROWS: Final = 500_000
 PACKED_BYTES: Final = 64_000_000
 """The maximum bytes and rows in flight across all packed jobs. The quota allows 25 of their requests per second, each
@@ -69,8 +69,8 @@ class InFlightBudget:
 
     Room is granted in order of arrival. A batch larger than the entire budget is sent when nothing else is in flight,
     and no later batch overtakes it. A job that already has a batch in flight is skipped while there is no room for
-    another, and leaves a quarter of the budget to jobs that have none. This way, jobs that wait for a rate limit do not
-    block the others.
+    another one, and leaves a quarter of the budget to jobs without a batch in flight. This way, jobs that wait for a
+    rate limit do not block the others.
     """
 
     def __init__(self, max_rows: int, max_bytes: int) -> None:
@@ -143,8 +143,8 @@ class InFlightBudget:
 class ConnectionPlaces:
     """The connection slots, taken in order of arrival.
 
-    With aiohttp's own limit, the wait for a slot would count toward the connect timeout. Waits are bounded in real
-    time, as waits for sockets are.
+    With aiohttp's own limit, the wait for a slot would count toward the connect timeout. Waits are bounded in
+    wall-clock time, like socket timeouts.
     """
 
     def __init__(self, count: int) -> None:

@@ -122,8 +122,8 @@ def _variable(environ: Mapping[str, str], name: str) -> tuple[str, str]:
 
 
 def _is_exempt(host: str, port: int, entries: Sequence[str]) -> bool:
-    """Returns whether an entry of `NO_PROXY` matches the host: a domain with all its subdomains or an
-    address, each with or without a port, a network, or `*`.
+    """Returns whether an entry of `NO_PROXY` matches the host. The entry may be a network, `*`, or, with or without a
+    port, an address or a domain. A domain includes its subdomains.
     """
     if "*" in entries:
         return True
@@ -190,7 +190,9 @@ class Certificates:
         return found if found.authorities or found.directory or found.client else None
 
     def context(self) -> ssl_module.SSLContext:
-        """Returns the TLS context, reading the files. Raises ConfigurationError, which names the variable."""
+        """Reads the files and returns the TLS context. Raises ConfigurationError, naming the variable, if a file is
+        unusable.
+        """
         for each in filter(None, (self.authorities, self.client, self.key)):
             _use(each[0], functools.partial(_check_size, each[1]))
         contexts: list[ssl_module.SSLContext] = []
@@ -218,7 +220,7 @@ class Certificates:
         file = self.authorities[1] if self.authorities else None
         folder = self.directory[1] if self.directory else None
         if folder is not None and self.directory and not any(Path(each).is_dir() for each in folder.split(os.pathsep)):
-            raise ConfigurationError(f"{self.directory[0]} names no existing directory")
+            raise ConfigurationError(f"{self.directory[0]} does not name an existing directory")
         if self.alone or (file is None and folder is None):
             return file, folder
         # As in OpenSSL, each variable replaces only its own default.

@@ -114,7 +114,7 @@ def _is_time(value: object) -> bool:
 def pair_key(host: str, credential: OAuth2User) -> str:
     """Returns the cache key of a credential's newest pair.
 
-    The key is derived from the first refresh token, which stays the same when pairs are renewed.
+    The key is derived from the first refresh token, so renewals do not change it.
     """
     began_with = hashlib.sha256((credential.refresh_token or "").encode()).hexdigest()
     return cache_key("oauth2 user", host, credential.client_id or "", began_with)
@@ -271,7 +271,7 @@ class OAuth2UserAuthenticator:
 
 @attrs.frozen
 class _Refusal:
-    """The rejection of a refresh token, with the monotonic time before which the token is not sent again."""
+    """The rejection of a refresh token, with the monotonic time until which the token is not sent again."""
 
     token: str = attrs.field(repr=False)
     error: ApiError

@@ -25,8 +25,8 @@ _is_name: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 
 @attrs.frozen(kw_only=True)
 class CallOptions:
-    """The timeout and retry policy of a call, and how long it waits for a connection slot. `bulk` calls do not use the
-    reserve of each rate limit. `headers` are sent in addition to the SDK's headers.
+    """The timeout and retry policy of a call, and how long it waits for a connection slot. `bulk` calls leave the
+    reserve of each rate limit to other calls. `headers` are sent in addition to the SDK's headers.
     """
 
     timeout_seconds: float

@@ -218,7 +218,7 @@ class Pager(Generic[T]):
         return arrow.data_frame(await self.to_arrow(limit=limit))
 
     async def _walk(self, left: int | None = None, *, at_once: bool = False) -> "_Walk[T]":
-        """Yields every page from the start, each with the number of items to skip on it and the page after it. With
+        """Yields every page from the start, with the number of its items to skip and with the page after it. With
         `at_once`, pages are as large as the `left` items need, or as large as possible.
         """
         sizes, token = self._sizes, self._begin.token

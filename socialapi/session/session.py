@@ -278,8 +278,8 @@ class Session:
     def send(self, call: Call[Any]) -> Coroutine[Any, Any, Reply]:
         """Returns the successful reply, after as many attempts as the options and the route allow.
 
-        Raises the ApiError, TransportError or OutcomeUnknown of the last attempt, and
-        RateLimitTooLong instead of waiting too long.
+        Raises the ApiError, TransportError or OutcomeUnknown of the last attempt, and RateLimitTooLong if the wait for
+        a slot would be too long.
         """
         sending = self._send(call)
         return sending if self.telemetry is None else self.telemetry.request(call, sending)
@@ -441,7 +441,9 @@ class Session:
                 await self._transport.close_connections()
 
     def _settle(self, slot: Slot, outcome: "Outcome | None", *, sent: bool) -> None:
-        """Reports the outcome to the pacer. The service may have counted an interrupted attempt."""
+        """Reports the outcome to the pacer. An interrupted attempt uses up its slot, because the service may have
+        counted it.
+        """
         if outcome is not None and not isinstance(outcome, TransportError):
             refused: float | None = None
             if outcome.status in RATE_LIMITED:
@@ -501,7 +503,9 @@ class Session:
         return self._limit_headers.retry_after_seconds(headers, self.clock.time())
 
     async def _renewed(self, call: Call[Any], outcome: Outcome) -> bool:
-        """Replaces a rejected token, once per call. Returns whether to try again; after a 401, nothing was executed."""
+        """Replaces a rejected token, once per call. Returns whether to try again. A retry is safe, because a 401 means
+        that nothing was executed.
+        """
         sent = call.authorization
         if not isinstance(outcome, Reply) or outcome.status != 401 or sent is None or sent.token is None:
             return False

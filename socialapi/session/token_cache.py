@@ -66,8 +66,8 @@ class MemoryTokenCache:
 
     @contextlib.asynccontextmanager
     async def lock(self, key: str) -> AsyncIterator[None]:
-        """Holds the lock of the key; one holder at a time in this process. Raises ConfigurationError if it is not free
-        within 3 minutes.
+        """Holds the lock of the key, which only one caller in this process can hold at a time. Raises
+        ConfigurationError if the lock is not free within 3 minutes.
         """
         lock = self._locks.setdefault((key, asyncio.get_running_loop()), asyncio.Lock())
         try:
@@ -114,7 +114,7 @@ class FileTokenCache:
         await self._replaced(key, token, None)
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Returns a context manager: one holder at a time among all processes that use the file."""
+        """Returns a context manager that holds a lock. All processes that use the file share the lock."""
         return self._locked(key)
 
     @contextlib.asynccontextmanager

@@ -198,7 +198,7 @@ class LiveReply:
             rest = b""
             if content.exception() is not None:
                 # aiohttp keeps raising its error from now on, even if earlier bytes are unread.
-                content.set_exception(None)  # type: ignore[arg-type]  # takes it back, though declared to set one only
+                content.set_exception(None)  # type: ignore[arg-type]  # None clears the error, but is not declared
                 rest = content.read_nowait()
                 content.set_exception(problem)
             with contextlib.suppress(BrokenEncoding):
@@ -524,7 +524,7 @@ OWN_CREDENTIALS: Final = (
     "the aiohttp session cannot send this request. If it has its own credentials (auth=, or trust_env= with a netrc "
     "entry for the host), create it without them"
 )
-"""The reason for a ValueError, which aiohttp raises when a session would send a different credential."""
+"""The reason for the ValueError that aiohttp raises when a session would send a different credential."""
 CLIENT_CERTIFICATE_REFUSED: Final = (
     "it does not accept the client certificate, or requires one: pass a context with one as Client(ssl=…), or "
     "set SOCIALAPI_CLIENT_CERT and SOCIALAPI_CLIENT_KEY"

@@ -70,12 +70,16 @@ def disconnect_of_problems(problems: Iterable[Problem | ServiceError]) -> Discon
         if isinstance(problem, OperationalDisconnect):
             name = problem.disconnect_type or "OperationalDisconnect"
             return Disconnect(
-                kind=_OF_DISCONNECT.get(name, "http"), reason=f"the service ended it: {name}", problem=problem
+                kind=_OF_DISCONNECT.get(name, "http"),
+                reason=f"the service closed the connection: {name}",
+                problem=problem,
             )
         if isinstance(problem, StreamingConnection):
             name = problem.connection_issue or "streaming-connection"
             return Disconnect(
-                kind=_OF_ISSUE.get(name, "http"), reason=f"the service refused it: {name}", problem=problem
+                kind=_OF_ISSUE.get(name, "http"),
+                reason=f"the service refused the connection: {name}",
+                problem=problem,
             )
         if isinstance(problem, UsageCapped):
             return Disconnect(kind="final", reason="a usage cap is reached", problem=problem)

@@ -219,7 +219,7 @@ def _checked_kinds(given: Iterable[Any]) -> Iterator[Any]:
         elif isinstance(kind, Iterable) and not isinstance(kind, bytes | Mapping):
             yield from _checked_kinds(kind)
         elif callable(kind):
-            raise InvalidInput("name the events to handle in brackets, as in @events.on('*') for all of them")
+            raise InvalidInput("name the events to handle in parentheses, as in @events.on('*') for all of them")
         else:
             raise InvalidInput(f"the events to handle must be strings or classes, not {type(kind).__name__}")
 

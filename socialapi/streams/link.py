@@ -38,10 +38,10 @@ class Outage:
 
 
 class GiveUpTimer:
-    """Bounds the time without a connection; None never gives up.
+    """Bounds the time without a connection. Without a bound (None), the stream never gives up.
 
     The last attempt is made when that time is up. A connection without data does not restart the timer; its duration is
-    just not counted. So the stream also gives up on a service that accepts connections and hangs up.
+    merely not counted. So the stream also gives up on a service that accepts connections and hangs up.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -192,7 +192,7 @@ class Link:
         return [connection.rest] if is_ours and is_whole(connection.rest) else None
 
     def _disconnected(self, connection: Connection, disconnect: Disconnect) -> None:
-        """Handles the end of a connection: classifies it and determines when missing data may begin."""
+        """Handles the end of a connection: classifies it, and determines when the gap begins."""
         now, lived_seconds = self._session.clock.monotonic(), connection.lived_seconds
         self.connection = None
         if connection.disconnect_notice is not None:

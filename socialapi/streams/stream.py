@@ -190,7 +190,7 @@ class Stream(Generic[T]):
             async for item in self:
                 await call_handler(handler, item)
                 if (task := asyncio.current_task()) is not None and task.cancelling():
-                    # Raises the cancellation before the items that have arrived.
+                    # Raises a pending cancellation now, even if more items have already arrived.
                     await asyncio.sleep(0)
         finally:
             self._is_running = False

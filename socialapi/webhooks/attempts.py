@@ -1,7 +1,7 @@
 """Counts how often the events of an inbox were delivered, and puts aside events that were delivered too often.
 
-The tables are separate from the inbox's tables, so that processes of earlier versions, which ignore
-them, can share the file. All functions run on the thread of the database.
+It uses separate tables, which earlier versions ignore, so processes of different versions can share the file. All
+functions run on the database thread.
 """
 
 import sqlite3
@@ -22,12 +22,12 @@ _SUSPECTS: Final = (
     "attempts JOIN waiting USING (number) JOIN queues ON queues.id = waiting.queue"
     " WHERE queues.holder = :owner AND attempts.holder <> :owner"
 )
-"""The events of an owner that another owner was handling when it ended, or that another owner's handler failed on."""
+"""The events of an owner that an earlier owner did not finish, because its process ended or its handler failed."""
 
 
 @attrs.frozen
 class StoredLetter:
-    """A row of an event that was put aside."""
+    """The database row of an event that was put aside."""
 
     number: int
     content: bytes = attrs.field(repr=False)
@@ -59,19 +59,21 @@ def forget(numbers: Iterable[int], connection: sqlite3.Connection) -> None:
 
 
 def take_back(numbers: Iterable[int], connection: sqlite3.Connection) -> None:
-    """Subtracts one from the counts of events that were being handled when the process ended in an orderly way."""
+    """Subtracts one from the counts of events that were being handled when the process shut down normally."""
     connection.executemany("UPDATE attempts SET count = count - 1 WHERE number = ?", ((each,) for each in numbers))
     connection.execute("DELETE FROM attempts WHERE count < 1")
 
 
 def suspects(owner: str, connection: sqlite3.Connection) -> int:
-    """Returns how many events of the owner were being handled when their process ended."""
+    """Returns how many of the owner's events an earlier owner did not finish."""
     found: int = connection.execute(f"SELECT count(*) FROM {_SUSPECTS}", {"owner": owner}).fetchone()[0]  # noqa: S608  # of constants
     return found
 
 
 def next_suspect(owner: str, connection: sqlite3.Connection) -> tuple[int, bytes] | None:
-    """Returns the number and body of the suspect with the fewest deliveries, and counts the delivery."""
+    """Returns the number and body of the suspect with the fewest deliveries, and counts another delivery. Returns None
+    if there are no suspects.
+    """
     query = f"SELECT number, content FROM {_SUSPECTS} ORDER BY count, number LIMIT 1"  # noqa: S608  # of constants
     found: tuple[int, bytes] | None = connection.execute(query, {"owner": owner}).fetchone()
     if found is not None:
@@ -80,7 +82,7 @@ def next_suspect(owner: str, connection: sqlite3.Connection) -> tuple[int, bytes
 
 
 def put_aside(owner: str, max_attempts: int, connection: sqlite3.Connection) -> int:
-    """Puts aside the suspects that were delivered `max_attempts` times. Returns the number of these."""
+    """Puts aside the suspects that were delivered `max_attempts` times. Returns their number."""
     moved = connection.execute(
         f"INSERT INTO dead_letters SELECT number, content, count, :now FROM {_SUSPECTS} AND count >= :most",  # noqa: S608  # of constants
         {"owner": owner, "most": max_attempts, "now": time.time()},
@@ -91,21 +93,21 @@ def put_aside(owner: str, max_attempts: int, connection: sqlite3.Connection) -> 
 
 
 def dead_letters(connection: sqlite3.Connection) -> int:
-    """Returns how many events are put aside."""
+    """Returns the number of dead letters."""
     found: int = connection.execute("SELECT count(*) FROM dead_letters").fetchone()[0]
     return found
 
 
 def letter_after(number: int, connection: sqlite3.Connection) -> StoredLetter | None:
-    """Returns the first event put aside whose number is higher than this one."""
+    """Returns the first dead letter with a higher number than this; None if there is none."""
     query = "SELECT * FROM dead_letters WHERE number > ? ORDER BY number LIMIT 1"
     found = connection.execute(query, (number,)).fetchone()
     return None if found is None else StoredLetter(*found)
 
 
 def retry(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
-    """Moves these or all dead letters back to the waiting events, in a queue that any process may claim. Returns the
-    number of events moved.
+    """Moves the given dead letters, or all of them, back to the waiting events, in a queue that any process may claim.
+    Returns the number of events moved.
     """
     chosen = _chosen(numbers, connection)
     if chosen:
@@ -117,7 +119,7 @@ def retry(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
 
 
 def drop(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
-    """Deletes these or all dead letters. Returns the number of events deleted."""
+    """Deletes the given dead letters, or all of them. Returns the number of events deleted."""
     chosen = _chosen(numbers, connection)
     _delete(chosen, connection)
     connection.execute("UPDATE state SET waiting = waiting - ?", (len(chosen),))
@@ -125,7 +127,7 @@ def drop(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
 
 
 def _chosen(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> list[int]:
-    """Returns the numbers of all dead letters, or the given numbers that are dead letters."""
+    """Returns those of the given numbers that belong to dead letters, or the numbers of all dead letters."""
     if numbers is None:
         return [number for (number,) in connection.execute("SELECT number FROM dead_letters")]
     query = "SELECT 1 FROM dead_letters WHERE number = ?"

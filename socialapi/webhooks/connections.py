@@ -17,8 +17,8 @@ MAX_CONNECTIONS: Final = 4_096
 HEAD_SECONDS: Final = 10.0
 """How long a request head may take, from its first byte or the start of the connection."""
 GRACE_SECONDS: Final = 5.0
-"""How long a connection without a complete request head is protected while such connections are at most a quarter of
-all connections. Every connection starts without a head.
+"""How long a connection without a complete request head is protected from being closed first, as long as such
+connections fill at most a quarter of the limit. Every connection starts without a head.
 """
 LOG_INTERVAL_SECONDS: Final = 60.0
 """The shortest time between two log records about failures to accept connections."""
@@ -30,7 +30,8 @@ logger: Final = logging.getLogger("socialapi")
 
 
 class _Phase(enum.Enum):
-    """The phase of a connection. To make room, connections are closed in the order of these phases."""
+    """The phase of a connection. If there are too many connections, those in the first phase are usually closed first.
+    """
 
     HEAD = enum.auto()
     IDLE = enum.auto()
@@ -40,9 +41,9 @@ class _Phase(enum.Enum):
 class Connections:
     """Creates the protocols of a server's connections.
 
-    Beyond the limit, it closes the oldest connection without a complete request head. If there is
-    none, it closes the one that has been idle longest, and otherwise the one with the oldest
-    request. It never closes the newest connections.
+    Beyond the limit, it closes the oldest connection without a complete request head. If there is none, or if it is
+    still protected (`GRACE_SECONDS`), it closes the one that has been idle longest, or else the one with the oldest
+    request.
     """
 
     def __init__(self, most: int = MAX_CONNECTIONS) -> None:
@@ -140,7 +141,7 @@ class _Connection(asyncio.Protocol):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Starts the head of another request with the first byte after a response."""
+        """Enters the phase of the next request's head at the first byte after a response."""
         if self._phase is _Phase.IDLE:
             self.enter(_Phase.HEAD)
         self.protocol.data_received(data)
@@ -151,20 +152,20 @@ class _Connection(asyncio.Protocol):
         self.protocol.connection_lost(exc)
 
     def eof_received(self) -> bool | None:
-        """Forwards the event that the client sends nothing more."""
+        """Forwards the end of the client's data."""
         return self.protocol.eof_received()
 
     def pause_writing(self) -> None:
-        """Forwards the event that the client is not reading."""
+        """Forwards the request to pause writing, because the client is not reading."""
         self.protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Forwards the event that the client is reading again."""
+        """Forwards the request to resume writing, because the client is reading again."""
         self.protocol.resume_writing()
 
 
 def descriptors() -> float:
-    """Raises the limit of file descriptors to the number that `MAX_CONNECTIONS` needs, if possible. Returns the limit.
+    """Raises the limit on file descriptors to the number that `MAX_CONNECTIONS` needs, if possible. Returns the limit.
     """
     try:
         import resource

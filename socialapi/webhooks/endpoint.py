@@ -21,8 +21,8 @@ from socialapi.wire.decode import decode_json
 from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
 
 MAX_READING_BYTES: Final = 64_000_000
-"""The maximum total size of all unfinished bodies, unless there is only one. Above it, the largest older body is
-dropped.
+"""The maximum total size of all unfinished bodies. A single body may be larger. When a body pushes the total over this
+limit, the largest of the other bodies is dropped.
 """
 MAX_TINY_CHUNKS: Final = 64
 TINY_CHUNK_BYTES: Final = 64
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @attrs.frozen
 class BodyRefusal:
-    """The rejection of a body that is not read completely: the status of the response, and the reason."""
+    """The response to a body that is not read completely: its status and the reason."""
 
     status: int
     reason: str
@@ -62,9 +62,9 @@ class _Reading:
 class Bodies:
     """Reads bodies within limits of size, time and total memory.
 
-    Every request is read. To make room, the largest unfinished body is dropped, so that senders who fill the memory
-    lose their bodies and events of ordinary size are kept. The number of bodies is not bounded here, because each
-    belongs to a connection, which takes more memory than the first bytes of a body.
+    Starts to read every body. If memory runs short, the largest unfinished body is dropped, so senders who fill the
+    memory lose their own bodies, and events of ordinary size are kept. The number of bodies is not limited here: each
+    belongs to a connection, and the connection takes more memory than the first bytes of the body.
     """
 
     def __init__(self, *, max_bytes: int, timeout_seconds: float) -> None:
@@ -74,7 +74,7 @@ class Bodies:
         self._bytes = 0  # the total of all bodies being read
 
     def too_large(self, size: int) -> BodyRefusal | None:
-        """Returns the rejection of a body of this size; None if it is acceptable."""
+        """Returns the error for a body of this size; None if it is acceptable."""
         if size > self._max_bytes:
             return BodyRefusal(413, f"the body is larger than {self._max_bytes:,} bytes")
         return None
@@ -100,7 +100,7 @@ class Bodies:
             self._forget(reading)
 
     async def feed_all(self, body: bytes, feed: Feed) -> None:
-        """Passes a body that has arrived to `feed`, in slices between which other tasks may run."""
+        """Passes received bytes to `feed` in slices, so that other tasks can run in between."""
         view = memoryview(body)
         for start in range(0, len(body), SLICE_BYTES):
             await yield_if_due()
@@ -114,7 +114,7 @@ class Bodies:
             reading.chunks += bool(chunk)  # aiohttp adds an empty part to the end of some chunks
             self._bytes += len(chunk)
             if reading.chunks > MAX_TINY_CHUNKS and reading.size < reading.chunks * TINY_CHUNK_BYTES:
-                return BodyRefusal(400, "the body comes in too many chunks of a few bytes")
+                return BodyRefusal(400, "the body arrives in too many chunks of a few bytes")
             if (refusal := self.too_large(reading.size)) is not None:
                 return refusal
             while self._bytes > MAX_READING_BYTES and len(self._readings) > 1:
@@ -161,7 +161,7 @@ class Refusals:
         what = "1 delivery" if self._unsaid == 1 else f"{self._unsaid:,} deliveries"
         unsaid, self._said_at, self._unsaid = self._unsaid, now, 0
         logger.warning(
-            "refused %s: the signature does not match; is the app's secret the right one?",
+            "refused %s: the signature does not match; is the app's secret correct?",
             what,
             extra={"socialapi_status": 401, "socialapi_refused": unsaid},
         )
@@ -193,9 +193,9 @@ class WebhookReply:
 
 @attrs.frozen
 class Answer:
-    """A reply, and whether part of the request's body is still unread, so that the connection must close.
+    """A reply, and whether the connection must close because part of the request's body is unread.
 
-    With `cuts`, the connection must close immediately, because discarding the rest would also take too long.
+    With `cuts`, it must close immediately, because discarding the rest would take too long.
     """
 
     reply: WebhookReply
@@ -208,8 +208,9 @@ class ReceiverCounters(Exported):
     """The counts of a receiver since it was created.
 
     It counts answered `challenges`, `accepted` events and `duplicates`, and requests rejected because of their
-    signature, because of their body (too large, too slow, incomplete or not JSON), or because the queue is full. It
-    counts the accepted events, including events of an earlier run, that were `handed_out` and `finished`.
+    signature, because of their body (too large, too slow, incomplete or not JSON), or because the queue is full.
+    `handed_out` and `finished` count the events that were delivered and finished, including events that an earlier run
+    accepted.
     """
 
     accepted: int = 0
@@ -232,7 +233,7 @@ class WebhookTelemetry(Protocol):
     """
 
     async def delivery(self, answering: Awaitable[T]) -> T:
-        """Returns the response to a request, after awaiting it."""
+        """Awaits the response to a request, and returns it."""
 
     def delivered(self, result: str) -> None:
         """Records the result of the request, a `DeliveryResult`."""
@@ -245,8 +246,8 @@ _COUNTERS: Final[Mapping[DeliveryResult, str]] = {"challenge": "challenges", "du
 class Endpoint:
     """Answers every request, and stores the events.
 
-    A request with a wrong signature waits only for its own body, which is read only if the signature is well-formed.
-    Only verified events wait for the store to open.
+    A request with a malformed signature is rejected without reading its body. A request with a wrong signature is
+    rejected as soon as its body has arrived. Only verified events wait for the store to open.
     """
 
     def __init__(
@@ -322,12 +323,12 @@ class Endpoint:
         return await self._reply_to_event(signature, content)
 
     def _judge_head(self, method: str, query: Query, head: "_Head") -> WebhookReply | Signature:
-        """Returns the reply if it does not depend on the body, or else the signature that the body must match."""
+        """Returns the reply if the head determines it; otherwise the signature that the body must match."""
         kind = str(method).upper()
         if kind == "GET":
             return self._reply_to_challenge(query)
         if kind != "POST":
-            return _refusal(405, "challenges are GET requests, and events POST requests", Allow=_METHODS)
+            return _refusal(405, "challenges are GET requests, and events are POST requests", Allow=_METHODS)
         signature = Signature(head.signature, self._secrets)
         if not signature.is_well_formed:
             return self._refuse_signature()

@@ -39,11 +39,11 @@ RETRY_SECONDS: Final = 1.0
 CLAIM_SECONDS: Final = 3.0
 """The interval between searches for unfinished events of processes that have ended."""
 ALONE_SECONDS: Final = 10.0
-"""How long an event whose process ended is delivered alone, if the task that took it requests the next event without
-finishing it.
+"""How long an event that a dead process was handling blocks all other events, if the task that took it requests the
+next event without finishing it.
 """
 SUSPECT_SECONDS: Final = 60.0
-"""How long an event that was already delivered to an ended process waits while other events are ready."""
+"""How long an event that a dead process was handling waits while other events are ready."""
 
 SCHEMA: Final = Schema(
     application_id=0x53414942,  # "SAIB"
@@ -57,9 +57,10 @@ SCHEMA: Final = Schema(
         "CREATE INDEX waiting_by_queue ON waiting (queue)",
     ),
 )
-"""`state` contains the highest number, and how many events of all processes wait. Each process that opens the file adds
-its events to a separate queue. The `holder` of a queue delivers its events. It is the process that created the queue
-or, after that process has ended, another process with a lock (`inbox_owner`), or none.
+"""`state` contains the highest event number, and the number of waiting events of all processes. Each process that opens
+the file adds its events to a separate queue. The `holder` of a queue delivers its events. The holder is the process
+that created the queue. After that process has ended, the holder is another process with a lock (`inbox_owner`), or
+there is none.
 """
 logger: Final = logging.getLogger("socialapi")
 
@@ -75,7 +76,7 @@ class _Arrival:
 
 @attrs.define
 class _Queue:
-    """A queue of events for this process: the number of the last event read, and the highest number."""
+    """A queue whose events this process delivers: the number of the last event read, and the highest number."""
 
     id: int
     last: int
@@ -84,7 +85,7 @@ class _Queue:
 
 @attrs.define(eq=False)
 class _Alone:
-    """An event that is delivered alone, because it may have caused the end of an earlier process."""
+    """An event that is delivered alone, because it may have crashed an earlier process."""
 
     number: int
     taker: "asyncio.Task[object] | None" = None
@@ -94,8 +95,8 @@ class _Alone:
 
 @attrs.frozen(kw_only=True)
 class _Claimed:
-    """The claims from processes that have ended: queues with their numbers of events, the number of events that were
-    being handled, and the number that was put aside.
+    """The result of claiming the queues of dead processes: the queues with their numbers of events, the number of
+    events that were being handled, the number of events just put aside, and the number of all dead letters.
     """
 
     queues: Sequence[tuple[_Queue, int]]
@@ -122,9 +123,9 @@ class Inbox:
     once while its process is running. At most `max_waiting` events wait, across all processes. Only some of them are in
     memory.
 
-    Every delivery of an event is counted in advance. The count is reverted if the process ends in an orderly way and
-    its handler has not failed. So an event with a count may have crashed its process. Such an event is delivered when
-    no other event is ready, and alone, so that no other count rises if the process crashes again. After `max_attempts`
+    Every delivery of an event is counted in advance. The count is reverted if the process shuts down normally and its
+    handler has not failed. So an event with a count may have crashed its process. Such an event is delivered when no
+    other event is ready, and alone, so that no other count rises if the process crashes again. After `max_attempts`
     deliveries, the event is put aside: it stays in the file until it is retried or dropped.
     """
 
@@ -135,13 +136,13 @@ class Inbox:
         self._owner = InboxOwner(self._database.path)
         self._loop = OneLoop()
         self._own_queue: _Queue | None = None
-        self._queues: list[_Queue] = []  # the queues of ended processes, followed by the queue of this process
+        self._queues: list[_Queue] = []  # the queues of dead processes, followed by the queue of this process
         self._claim_at = math.inf
         self._dedup_window = dedup_window
         self._max_waiting = max_waiting
         self._max_attempts = max_attempts
         self._dead_letters = 0
-        self._suspects = 0  # events that ended processes were handling, and that wait for this process
+        self._suspects = 0  # events that dead processes were handling, and that wait for this process
         self._suspect_at = math.inf
         self._alone: _Alone | None = None
         self._takers = 0  # how many tasks wait for an event
@@ -349,7 +350,7 @@ class Inbox:
         return True
 
     def fail(self, number: int) -> None:
-        """Keeps the count of an event that is being handled, because its handler failed."""
+        """Marks an event as failed by its handler, so that its delivery stays counted."""
         if number in self._in_hand:
             self._failed_events.add(number)
             self._end_alone(number)
@@ -380,14 +381,14 @@ class Inbox:
             self._worker.result()
 
     async def _serve(self) -> None:
-        """Writes and reads in turn, until everything has been written after the end."""
+        """Alternates between writing and reading until the inbox is closing and everything has been written."""
         try:
             while True:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(self._next_turn_at()):
                         await self._work.wait()
                 self._work.clear()
-                # Read before the turn, so that one more turn follows the end.
+                # Read before the turn, so that one more turn follows after closing has begun.
                 closing = self._closing
                 await self._turn()
                 if closing and not self._arrivals and (self._fails or not self._finished):
@@ -407,7 +408,9 @@ class Inbox:
                 self._owner.release()  # even if the disk has failed
 
     def _not_failed_on(self) -> list[int]:
-        """Returns the counted events that did not fail in this process, which is ending."""
+        """Returns the events whose last delivery should not count when this process ends, because its handler did not
+        fail on them.
+        """
         handled = (
             number
             for number, taker in self._in_hand.items()
@@ -432,7 +435,7 @@ class Inbox:
         if arrivals or finished:
             await self._write(arrivals, finished)
         if self._wants_suspect():
-            # An event that an ended process was handling comes next, and alone.
+            # An event that a dead process was handling comes next, and alone.
             self._suspect_at = asyncio.get_running_loop().time() + SUSPECT_SECONDS
             found = await self._counted(functools.partial(_suspect, self._owner))
             if found is not None:
@@ -521,7 +524,9 @@ class Inbox:
         return is_idle or asyncio.get_running_loop().time() >= self._suspect_at
 
     async def _counted(self, read: Callable[[sqlite3.Connection], list[QueuedEvent]]) -> list[QueuedEvent] | None:
-        """Returns the events to deliver, which are counted in the same commit; None if the commit fails."""
+        """Returns the events to deliver. `read` selects and counts them in one commit. Returns None if the commit
+        fails.
+        """
         try:
             found = await self._database.run(read)
         except sqlite3.Error as problem:
@@ -532,7 +537,7 @@ class Inbox:
         return found
 
     async def _claim_abandoned(self) -> None:
-        """Claims the events of ended processes for delivery in this process."""
+        """Claims the events of dead processes for delivery in this process."""
         if self._stopped:
             return
         self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
@@ -577,7 +582,10 @@ class Inbox:
         if not self._is_said:
             facts = {"socialapi_error": type(problem).__name__}
             logger.error(
-                "the %s fails, and events are refused until it works again: %s", self._database, problem, extra=facts
+                "the %s is failing, and events are refused until it works again: %s",
+                self._database,
+                problem,
+                extra=facts,
             )
         self._fails = self._is_said = True
 
@@ -712,7 +720,9 @@ def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Conne
 
 
 def _slice(owner: InboxOwner, queue: _Queue, connection: sqlite3.Connection) -> list[QueuedEvent]:
-    """Returns the next events of a queue, in order and without events that were delivered before, and counts them."""
+    """Returns the next events of a queue in order, and counts their deliveries. Skips events that were delivered
+    before.
+    """
     found: list[QueuedEvent] = []
     size = 0
     query = (
@@ -729,6 +739,8 @@ def _slice(owner: InboxOwner, queue: _Queue, connection: sqlite3.Connection) -> 
 
 
 def _suspect(owner: InboxOwner, connection: sqlite3.Connection) -> list[QueuedEvent]:
-    """Returns at most one event that an ended process was handling, and counts it."""
+    """Returns a list with one event that a dead process was handling, and counts its delivery. Returns an empty list if
+    there is no such event.
+    """
     found = attempts.next_suspect(owner.name, connection)
     return [] if found is None else [QueuedEvent(*found)]

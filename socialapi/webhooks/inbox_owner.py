@@ -12,8 +12,8 @@ _NAME_BYTES: Final = 8
 class InboxOwner:
     """A process that has an inbox open, identified by the lock that it holds.
 
-    The operating system releases the lock whenever the process ends. If a process's lock can be taken, the process has
-    ended. How long it was silent does not matter.
+    The operating system releases the lock however the process ends. So if the lock is free, the process has ended; no
+    timeout is needed.
     """
 
     def __init__(self, inbox: Path, name: str = "") -> None:

@@ -14,7 +14,7 @@ Outcome = Literal["new", "duplicate", "full"]
 
 
 MAX_QUEUED_BYTES: Final = 64_000_000
-"""The maximum total size of the events that wait in memory, unless there is only one."""
+"""The maximum total size of the events that wait in memory. A single event may be larger."""
 
 
 @attrs.frozen

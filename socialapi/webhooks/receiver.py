@@ -66,10 +66,9 @@ class Receiver(_WithoutWarning, web.Application):
     servers, use `asgi`; for any other framework, use `handle`. It answers challenges and events at its mount point and
     below, and accepts events before they are processed.
 
-    Of events with the same id, only the first is returned, within the last `dedup_window` events. The id of a matched
-    post is the post's id; the id of an event is at `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id` or
-    `id`. `event_id_paths` replaces all of these. Events without an id are always returned, and a warning is logged
-    once.
+    If several of the last `dedup_window` events have the same id, only the first is returned. The id of a matched post
+    is the post's id; the id of an event is at `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id` or `id`.
+    `event_id_paths` replaces all of these. Events without an id are always returned, and a warning is logged once.
 
     A signed body that begins with `{` or `[` is always accepted; undecodable events become `Undecoded`. Any other body
     is rejected, even if it is signed: challenges are signed like bodies, so anyone can obtain the signature of a string
@@ -79,12 +78,12 @@ class Receiver(_WithoutWarning, web.Application):
     challenges, then others whose signatures are accepted. Rejected signatures are logged as a warning, at most once a
     minute.
 
-    At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file, at most
-    `max_waiting` events wait there instead. Accepted events are then on disk. Even if the program crashes, unfinished
-    events come first when it runs again. The file is opened with the application, which raises ConfigurationError if
-    the file cannot be used. A mounted ASGI application gets no startup event. There, `async with receiver` opens the
-    file, or the first challenge or verified event does; failures are then logged, and a later request retries. If there
-    is no room, events are rejected with 503 and can be sent again.
+    At most `max_queue` events, and at most 64 MB, wait in memory. With `inbox`, the path of a file, at most
+    `max_waiting` events wait there instead. Accepted events are then on disk. Even after a crash, unfinished events are
+    delivered first when the program runs again. The file is opened with the application, which raises
+    ConfigurationError if the file cannot be used. A mounted ASGI application gets no startup event. There, `async with
+    receiver` opens the file, or the first challenge or verified event does; failures are then logged, and a later
+    request retries. If there is no room, events are rejected with 503 and can be sent again.
 
     With an inbox, an event that was delivered `max_attempts` times and never finished, because its handler failed or
     the process was killed, is put aside: see `dead_letters`. If a process is killed, the event that it was handling is
@@ -157,7 +156,7 @@ class Receiver(_WithoutWarning, web.Application):
         self._inbox = inbox
         self._is_stopped = False
         self._asgi = AsgiApp(self._endpoint, self)
-        # The number of each event that was delivered and is not finished, while the event is referenced.
+        # Maps each delivered and unfinished event to its number, while the event is referenced.
         self._numbers: dict[int, tuple[weakref.ref[Delivery], int]] = {}
         self._previous: weakref.WeakKeyDictionary[asyncio.Task[object], Delivery] = weakref.WeakKeyDictionary()
         for path in ("", "/{tail:.*}"):  # the mount point and every path below it
@@ -207,7 +206,7 @@ class Receiver(_WithoutWarning, web.Application):
 
         `query` is the query string as sent, or its parameters by name. Header names may be in any case, and a value may
         be a list of values. `body` must be the bytes as sent: data that was decoded and encoded again does not match
-        the signature. Because the framework has already read the body, the framework must limit its size.
+        the signature. The framework has already read the body, so the framework must limit its size.
 
         Raises InvalidInput for a body that is not bytes and headers that are not a mapping. Raises
         RuntimeError in an event loop other than the one in which the receiver was opened or is
@@ -228,10 +227,10 @@ class Receiver(_WithoutWarning, web.Application):
         `handle` is `Dispatcher.run`, or an async function that iterates over the receiver. At the end of the block, the
         task is cancelled and the receiver is closed.
 
-        If `handle` raises, or returns before `stop`, events would have no handler while the server keeps running. The
-        receiver then logs an error and sends this process a SIGTERM, which makes uvicorn and other servers shut down.
-        Until then, it accepts events; with an inbox, they are delivered after the next start. Raises ConfigurationError
-        if the inbox cannot be used, and the error of `handle` at the end of the block.
+        If `handle` raises, or returns before `stop`, nothing handles events while the server keeps running. So the
+        receiver logs an error and sends this process a SIGTERM, which makes uvicorn and other servers shut down. Until
+        then, it accepts events; with an inbox, they are delivered after the next start. Raises ConfigurationError if
+        the inbox cannot be used, and the error of `handle` at the end of the block.
         """
         async with self:
             handling = asyncio.create_task(handle(self), name="socialapi-webhook-handling")
@@ -275,9 +274,9 @@ class Receiver(_WithoutWarning, web.Application):
     def failed(self, event: Delivery) -> None:
         """Marks an event of this receiver as failed by its handler.
 
-        With an inbox, this counts as an attempt, even if the program then ends in an orderly way. The event is
-        delivered again after the next start, or put aside after `max_attempts`. Without this call, a delivery counts as
-        an attempt if the task that took the event raises, or if the process is killed.
+        With an inbox, this counts as an attempt, even if the program then shuts down normally. The event is delivered
+        again after the next start, or put aside after `max_attempts`. Without this call, a delivery counts as an
+        attempt if the task that took the event raises, or if the process is killed.
         """
         _, number = self._numbers.get(id(event), (None, 0))
         self._store.fail(number)

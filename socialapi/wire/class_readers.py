@@ -71,8 +71,8 @@ class FieldPlan(NamedTuple):
     other kinds. `convert` reads any value and returns None for an empty one.
 
     A missing, null or empty value becomes `default`, or a new result of `make_default`, unless the class computes it on
-    access (`is_late`). It is rejected if the field is required. `slot` is the descriptor that stores the value, if the
-    class has slots.
+    access (`is_late`). If the field is required, such a value is rejected. `slot` is the descriptor that stores the
+    value, if the class has slots.
     """
 
     name: str | None

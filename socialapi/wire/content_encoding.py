@@ -36,7 +36,7 @@ class Decompressor:
     """Decompresses one body piece by piece.
 
     A body that is not compressed despite its header, as some proxies send it, is returned unchanged. Zeros between and
-    after the members of a gzip body are padding. Anything else after a member is ignored, as browsers do. In a stream
+    after the members of a gzip body are padding. Any other data after a member is ignored, as in browsers. In a stream
     it is rejected, because lines would be lost.
     """
 

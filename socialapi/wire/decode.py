@@ -162,7 +162,7 @@ def _structure_fn(cls: Any) -> Structure:
     """Returns the reader of a class.
 
     A class whose responses differ from its fields has a class method `_from_wire(data, read)`. Its argument `read(data,
-    kind, path="")` reads data as any type, including the class itself by its fields. A class with `IS_READ_IN_PARTS`
+    kind, path="")` reads data as any type. It reads the class itself by its fields. A class with `IS_READ_IN_PARTS`
     keeps unreadable items in `undecoded`.
     """
     by_fields = Reader(cls, CONVERTER.get_structure_hook, _explain)

@@ -44,10 +44,9 @@ encoding every parameter, which changes nothing in such a URL.
 class OAuth1Signer:
     """Signs requests with HMAC-SHA1 and one credential (RFC 5849, section 3).
 
-    oauthlib normalizes the host, which is the same for all requests, and requests that are not in canonical form. Most
-    requests are, because this package encodes them; sorting and joining their parameters here takes a tenth of the
-    time. This class calls the individual steps of oauthlib, because oauthlib's `Client` logs the key, token and
-    parameters.
+    oauthlib normalizes each host once, and each request that is not in canonical form. Most requests are canonical,
+    because this package encodes them; sorting and joining their parameters here takes a tenth of the time. This class
+    calls the individual steps of oauthlib, because oauthlib's `Client` logs the key, token and parameters.
     """
 
     def __init__(self, credential: OAuth1 | SignIn) -> None:
@@ -108,8 +107,8 @@ def _encoded(text: str) -> str:
 def _collected(url: str, form: str | None) -> list[list[str]]:
     """Returns the parameters of a query and a form, in any encoding, as encoded pairs.
 
-    Parameters named `oauth_…` are signed as they are sent, like all others; oauthlib decodes their
-    values once more. `oauth_signature` is not signed (RFC 5849, section 3.4.1.3.1).
+    Parameters named `oauth_…` are signed as they are sent, like all others. oauthlib would decode their values once
+    more. `oauth_signature` is not signed (RFC 5849, section 3.4.1.3.1).
     """
     given = (urlsplit(url).query, form or "")
     pairs = [pair for each in given for pair in parse_qsl(each, keep_blank_values=True, errors="surrogateescape")]

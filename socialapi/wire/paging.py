@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 MAX_DIGITS: Final = 18
 MAX_ANCHORS: Final = 8
-"""The maximum number of preceding items that a position contains."""
+"""The maximum number of preceding items whose ids a position contains."""
 
 TOKENS_KEPT: Final = 1_000
 """The number of recent page tokens that a pager remembers."""
@@ -107,7 +107,7 @@ def _places_by_count(count: int, undecoded: Sequence[Undecoded]) -> tuple[int, .
 
 def _envelope(body: Any, names: AbstractSet[str]) -> Mapping[str, Any]:
     """Returns the envelope of a page. A plain array counts as its data. So does a single array under another name, if
-    it is empty or has an object with one of the names.
+    it is empty or has an object with one of the fields in `names`. If `names` is empty, any single array counts.
     """
     if isinstance(body, dict) and not body.keys().isdisjoint(("data", "meta", "errors")):
         return body

@@ -208,7 +208,9 @@ def _as_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
 
 
 def path_id(name: str, value: object) -> str:
-    """Returns an id for a path as a string. Raises InvalidInput, which names the argument, if a path cannot contain it."""
+    """Returns an id as a string for use in a path. Raises InvalidInput, naming the argument, if a path cannot contain
+    the id.
+    """
     if value.__class__ is str and value.isalnum():
         return value
     text: str = shaped(AnyId, value)
@@ -221,9 +223,7 @@ _TEXT: Final = frozenset((str,))
 
 
 def id_list(name: str, given: Any) -> list[str]:
-    """Returns ids, given as one or several, as a list. Raises InvalidInput, which names the
-    argument, with every broken rule.
-    """
+    """Returns one or more ids as a list. Raises InvalidInput, which names the argument and lists every broken rule."""
     texts = (given,) if given.__class__ is str else given
     if texts.__class__ in (list, tuple) and _TEXT.issuperset(map(type, texts)) and all(map(str.isalnum, texts)):
         return list(texts)  # no rule rejects ids with only letters and digits

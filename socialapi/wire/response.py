@@ -94,7 +94,7 @@ class Reply:
     def check_complete(self, *, executed: bool) -> None:
         """Raises DecodeError for a successful response that was read only in part.
 
-        `executed` becomes the error's attribute: whether the request was an executed write.
+        `executed`, which is True if the request was an executed write, becomes an attribute of the error.
         """
         if self.max_bytes is None or not self.ok:
             return
@@ -141,9 +141,9 @@ _TOLERANT: Final = json.JSONDecoder(
 def read_result(route: Route[R], reply: Reply) -> R:
     """Returns the result of a successful call, with its errors.
 
-    Raises ApiError for any other status, for errors without data, for a reason in place of the documented response, and
-    for operation errors with any status. Raises DecodeError if the response does not match its documentation; after a
-    write, its `executed` is True.
+    Raises ApiError for any other status, for errors without data, for a response that gives a reason instead of the
+    documented fields, and for operation errors with any status. Raises DecodeError if the response does not match its
+    documentation; after a write, its `executed` is True.
     """
     if not reply.ok:
         raise read_error(reply)

@@ -70,7 +70,7 @@ class GiveUp:
 
 
 def failure_of_status(status: int, retry_after_seconds: float | None) -> Failure:
-    """Returns the effect of an unsuccessful status on retries."""
+    """Returns the `Failure` for an unsuccessful status."""
     # Other responses may have limit headers too, but these do not say when the failure will end.
     told = retry_after_seconds if status in NOT_EXECUTED else None
     return Failure(executed_after(status), f"HTTP {status}", status, told)

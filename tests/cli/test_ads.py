@@ -104,7 +104,7 @@ async def test_a_history_of_a_user_or_of_nothing(ready: Shell, emulator: Emulato
         (("--start-time", "2025-01-06T00:00", "--end-time", "2025-01-07"), "--start-time has no time zone"),
         (("--start-time", "monday", "--end-time", "2025-01-07"), "--start-time must be a date (2025-01-06) or a time"),
         (("--start-time", "2025-01-07", "--end-time", "2025-01-06"), "--end-time: must be later than --start-time"),
-        ((*THAT_DAY, "--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not the position'),
+        ((*THAT_DAY, "--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not a position'),
         ((*THAT_DAY, "--start", ""), 'Invalid value "" for --start'),
         ((*THAT_DAY, "--limit", "3.7"), "Invalid value for --limit: must be a whole number"),
     ],

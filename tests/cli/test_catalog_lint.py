@@ -123,7 +123,7 @@ def test_what_a_feed_lacks_can_be_set(capsys: Printed) -> None:
     [
         (("condition",), "--set takes FIELD=VALUE"),
         (("condition=",), "--set takes FIELD=VALUE"),
-        (("brand=A", "brand=B"), "--set gives brand twice"),
+        (("brand=A", "brand=B"), "--set specifies brand twice"),
         (("condition=shiny",), "the constant condition must be"),
     ],
 )

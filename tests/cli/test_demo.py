@@ -56,7 +56,7 @@ def test_what_is_not_proven_ends_with_another_status(
     assert "emulator holds exactly the expected members: no" in out
     assert "NOT PROVEN: 2 members missing, 0 unexpected" in out
     assert "emulator holds exactly the expected products: no" in out
-    assert "NOT PROVEN: 1 products are not as they should be" in out
+    assert "NOT PROVEN: 1 products are wrong or missing" in out
 
 
 async def test_the_private_emulator_ends_with_its_block() -> None:

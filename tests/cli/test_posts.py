@@ -89,7 +89,7 @@ async def test_pages_are_as_large_as_what_is_wanted(shell: Shell, options: tuple
     [
         (("--max-results", "4"), "--max-results: must be at least 5"),
         (("--fields", "public_metric"), "--fields has no name 'public_metric': did you mean 'public_metrics'?"),
-        (("--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not the position'),
+        (("--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not a position'),
         (("--max-results", "4", "--start", "3@1:"), "--max-results: must be at least 5"),
         (("--limit", "0"), "Must be >= 1"),
     ],

@@ -79,9 +79,11 @@ async def test_a_gap_is_said_on_standard_error(ready: Shell, emulator: Emulator)
     assert [line.split("  ")[1:] for line in outcome.out.splitlines()] == [["post.create", "1"], ["post.create", "2"]]
     connected, lost, gap = outcome.err.splitlines()
     assert connected == "socialapi: connected"
-    assert re.fullmatch(r"socialapi: .*: the service ended it: OperationalDisconnect; connecting again in 0.0 s", lost)
+    assert re.fullmatch(
+        r"socialapi: .*: the service closed the connection: OperationalDisconnect; connecting again in 0.0 s", lost
+    )
     time = r"\d\d:\d\d:\d\d\.\d{3}"
-    assert re.fullmatch(f"socialapi: nothing could arrive from {time} to {time} UTC", gap)
+    assert re.fullmatch(f"socialapi: nothing could be received from {time} to {time} UTC", gap)
 
 
 async def test_a_stream_that_is_refused_for_good_ends_with_three(ready: Shell, emulator: Emulator) -> None:
@@ -116,7 +118,7 @@ async def test_an_app_without_rules_is_told_how_to_add_one(ready: Shell, emulato
     [
         (0, "from 12:00:00.250 to 12:00:00.250 UTC"),
         (60, "from 12:00:00 to 12:01:00 UTC"),
-        (None, "from 12:00:00 UTC on"),
+        (None, "since 12:00:00 UTC"),
     ],
 )
 def test_a_gap_is_said_as_precisely_as_it_is_short(
@@ -125,7 +127,7 @@ def test_a_gap_is_said_as_precisely_as_it_is_short(
     start = datetime.datetime(2027, 1, 15, 12, 0, 0, 250_000, datetime.UTC)
     end = None if seconds is None else start + datetime.timedelta(seconds=seconds)
     _say_gap(Gap(started_at=start, ended_at=end, reason="lost"))
-    assert capsys.readouterr().err == f"socialapi: nothing could arrive {says}\n"
+    assert capsys.readouterr().err == f"socialapi: nothing could be received {says}\n"
 
 
 @pytest.mark.parametrize("command", [("add",), ("delete",)])

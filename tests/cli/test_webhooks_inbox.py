@@ -33,7 +33,7 @@ async def test_events_that_were_put_aside_are_listed_retried_and_dropped(shell: 
     (first, *_) = (await shell.run("webhooks", "inbox", "list", str(inbox), "--output", "jsonl")).objects
     assert first.keys() == {"number", "event_id", "event_type", "attempts", "put_aside_at"}
     retried = await shell.run("webhooks", "inbox", "retry", str(inbox), "2", "2")
-    assert (retried.status, retried.out) == (0, "1 event is handed out again\n")
+    assert (retried.status, retried.out) == (0, "1 event is delivered again\n")
     dropped = await shell.run("webhooks", "inbox", "drop", str(inbox), "1", "77")
     assert (dropped.status, dropped.out) == (1, "1 event is dropped\n")
     assert "1 of these numbers is not put aside" in dropped.err

@@ -100,7 +100,7 @@ async def test_forged_events_and_duplicates_are_not_printed(ready: Shell, listen
         assert (await sender.post(event(3), signature(event(3), "previous"))).status == 200
     assert [each["data"]["event_id"] for each in running.result().objects] == ["1", "2", "3"]
     assert running.result().err.splitlines()[1:] == [
-        "socialapi: refused 1 delivery: the signature does not match; is the app's secret the right one?",
+        "socialapi: refused 1 delivery: the signature does not match; is the app's secret correct?",
         "socialapi: received 3, duplicates 1, refused 1",
     ]
 
@@ -221,7 +221,7 @@ async def test_an_event_that_is_refused_is_said_and_comes_again_at_the_next_star
     assert running.result().objects == [orjson.loads(event(2))]
     assert running.result().err.splitlines()[1:] == [
         "socialapi: 127.0.0.1 refuses event 1: HTTP 404",
-        "socialapi: 1 event is kept for the next time",
+        "socialapi: 1 event is kept for the next run",
         "socialapi: received 2, duplicates 0, refused 0",
     ]
     async with listening("--limit", "1", "--json", "--inbox", str(inbox)) as (_, running):
@@ -262,7 +262,7 @@ async def test_an_interruption_leaves_the_inbox_whole(number: int, tmp_path: Pat
             status, out, err = await running.ended()
     assert (status, out) == (130, "")
     assert err.splitlines() == [
-        "socialapi: 2 events are kept for the next time",
+        "socialapi: 2 events are kept for the next run",
         "socialapi: received 2, duplicates 0, refused 0",
         "socialapi: interrupted",
     ]
@@ -285,7 +285,7 @@ async def test_what_is_lost_without_an_inbox_is_said() -> None:
             status, _, err = await running.ended()
     assert (status, err.splitlines()[0]) == (
         130,
-        "socialapi: 2 accepted events are lost; --inbox keeps them for the next time",
+        "socialapi: 2 accepted events are lost; --inbox keeps them for the next run",
     )
 
 

@@ -165,7 +165,7 @@ def test_before_and_after_it_runs_a_call_says_so(asked: Callable[[EmulatorThread
 
 
 def test_a_call_from_its_own_thread_is_refused_at_once(running: EmulatorThread) -> None:
-    with pytest.raises(ConfigurationError, match="from the emulator's own thread would wait for itself"):
+    with pytest.raises(ConfigurationError, match="from the emulator's own thread would deadlock"):
         running.call(lambda _: running.ledger())
     assert running.call(lambda emulator: emulator.ledger()["requests"]) == running.ledger()["requests"]
 
@@ -229,7 +229,7 @@ def test_an_end_that_took_too_long_leaves_nothing_behind_for_the_next_run(monkey
     waits = HasToWait()
     emulator = EmulatorThread(waits)
     monkeypatch.setattr("socialapi.emulator.thread.END_SECONDS", 0.01)
-    with pytest.raises(TimeoutError, match=r"the emulator did not end within 0\.01 s"), emulator:
+    with pytest.raises(TimeoutError, match=r"the emulator did not shut down within 0\.01 s"), emulator:
         pass
     with pytest.raises(ConfigurationError, match="already running"):
         emulator.__enter__()

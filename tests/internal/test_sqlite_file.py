@@ -188,7 +188,7 @@ def refuse(code: int) -> Callable[[sqlite3.Connection], None]:
     [
         (sqlite3.SQLITE_BUSY, "is in use by another process: wait for that one, or end it"),
         (sqlite3.SQLITE_CORRUPT, "is damaged, or was never one: restore it, or choose another path"),
-        (sqlite3.SQLITE_FULL, "cannot be written: the disk is full; make room, and run it again"),
+        (sqlite3.SQLITE_FULL, "cannot be written: the disk is full; free some space and run it again"),
     ],
 )
 async def test_what_sqlite_raises_becomes_a_sentence_that_says_what_to_do(
@@ -210,7 +210,7 @@ async def test_a_log_that_cannot_be_erased_is_said_so_too(
     await database.open(names)
     connection = await database.run(lambda connection: connection)
     monkeypatch.setattr(database, "_truncate_log", functools.partial(refuse(sqlite3.SQLITE_FULL), connection))
-    with pytest.raises(ConfigurationError, match="the disk is full; make room"):
+    with pytest.raises(ConfigurationError, match="the disk is full; free some space"):
         await database.erase()
     await database.aclose()
 

@@ -18,12 +18,12 @@ from socialapi.resources.arguments import check_argument, right_arguments
 @pytest.mark.parametrize(
     ("kind", "right", "wrong", "says"),
     [
-        (str, ["", "a"], [5, None, b"a"], "a text"),
+        (str, ["", "a"], [5, None, b"a"], "a string"),
         (int | None, [5, None], [True, 5.0, "5"], "a whole number or None"),
         (float, [5, 0.5], [True, "0.5"], "a number"),
         (bool, [True], [1, "true", None], "True or False"),
-        (Literal["auto"] | float, ["auto", "else", 5], [True, None], "a text or a number"),
-        (datetime.datetime | str, [datetime.datetime.now(datetime.UTC), "a"], [5], "a datetime or a text"),
+        (Literal["auto"] | float, ["auto", "else", 5], [True, None], "a string or a number"),
+        (datetime.datetime | str, [datetime.datetime.now(datetime.UTC), "a"], [5], "a datetime or a string"),
         (Mapping[str, str | Sequence[str]], [{}, {"a": ["b"]}], [{"a": 5}, {5: "a"}, {"a": [5]}, "a"], "a mapping"),
         (Sequence[str], [["a"], ("a",)], ["a", b"a", [5], {"a"}], "a list"),
         (Callable | None, [print, None, lambda: None], [5, "a", int], "a function or None"),

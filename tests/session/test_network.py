@@ -239,7 +239,7 @@ def test_directories_that_are_not_there_are_named_by_their_variable(tmp_path: Pa
     assert some is not None
     assert none is not None
     some.context()
-    with pytest.raises(ConfigurationError, match="SSL_CERT_DIR names no existing directory"):
+    with pytest.raises(ConfigurationError, match="SSL_CERT_DIR does not name an existing directory"):
         none.context()
 
 

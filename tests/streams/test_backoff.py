@@ -72,10 +72,14 @@ def test_data_forgives_refusals_and_only_with_time_lost_connections(lived: float
 @pytest.mark.parametrize(
     ("problem", "kind", "reason"),
     [
-        (OperationalDisconnect(disconnect_type="SlowReader"), "network", "the service ended it: SlowReader"),
-        (OperationalDisconnect(), "network", "the service ended it: OperationalDisconnect"),
-        (StreamingConnection(), "http", "the service refused it: streaming-connection"),
-        (TOO_MANY, "final", "the service refused it: TooManyConnections"),
+        (
+            OperationalDisconnect(disconnect_type="SlowReader"),
+            "network",
+            "the service closed the connection: SlowReader",
+        ),
+        (OperationalDisconnect(), "network", "the service closed the connection: OperationalDisconnect"),
+        (StreamingConnection(), "http", "the service refused the connection: streaming-connection"),
+        (TOO_MANY, "final", "the service refused the connection: TooManyConnections"),
         (UsageCapped(), "final", "a usage cap is reached"),
         (ClientDisconnected(), "network", "the service reports that the client disconnected"),
     ],

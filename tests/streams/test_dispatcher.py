@@ -146,9 +146,9 @@ async def never(event: Any) -> None:
     [
         ((), r"name the events to handle, or \* for all of them"),
         (([],), r"name the events to handle, or \* for all of them"),
-        ((never,), r"name the events to handle in brackets, as in @events\.on\('\*'\)"),
-        (([never],), "in brackets"),
-        ((functools.partial(never),), "in brackets"),
+        ((never,), r"name the events to handle in parentheses, as in @events\.on\('\*'\)"),
+        (([never],), "in parentheses"),
+        ((functools.partial(never),), "in parentheses"),
         ((None,), "must be strings or classes, not NoneType"),
         ((5,), "not int"),
         ((b"post.create",), "not bytes"),

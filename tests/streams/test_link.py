@@ -355,7 +355,8 @@ async def test_a_farewell_chooses_the_wait(name: str, times: list[float], clock:
             with pytest.raises(StreamEnded) as caught:
                 await read_for(server, 19.0, on_gap=gaps.append)
             (said,) = caught.value.problems
-            assert str(caught.value) == f"the service ended it: {name} (operational-disconnect, said by the test)"
+            message = f"the service closed the connection: {name} (operational-disconnect, said by the test)"
+            assert str(caught.value) == message
         else:
             _, items = await read_for(server, 19.0, on_gap=gaps.append)
             assert ids(items) == ["1"], "a farewell is told with the gap"
@@ -364,7 +365,7 @@ async def test_a_farewell_chooses_the_wait(name: str, times: list[float], clock:
     assert said.disconnect_type == name
     assert server.times == times
     (gap,) = gaps
-    assert gap.reason == f"the service ended it: {name}"
+    assert gap.reason == f"the service closed the connection: {name}"
     assert (gap.ended_at is None) == (times is FINAL)
 
 
@@ -560,7 +561,7 @@ async def test_a_gap_tells_by_what_it_began_and_not_by_what_it_went_on(clock: Vi
         await read_for(server, 19.0, on_gap=gaps.append)
     (gap,) = gaps
     assert isinstance(gap.problem, OperationalDisconnect)
-    assert gap.reason == "the service ended it: SlowReader"
+    assert gap.reason == "the service closed the connection: SlowReader"
     assert gap.attempts == 2
 
 
@@ -813,7 +814,7 @@ async def test_a_farewell_without_a_newline_ends_its_own_connection_and_no_other
     disconnect_notice = notice("operational-disconnect", disconnect_type="InvalidRules").rstrip()
     gaps: list[Gap] = []
     async with StreamServer(clock, [post(1), disconnect_notice, End.CLEAN], then=[post(2)]) as server:
-        with pytest.raises(StreamEnded, match="the service ended it: InvalidRules"):
+        with pytest.raises(StreamEnded, match="the service closed the connection: InvalidRules"):
             await read_for(server, 30.0, on_gap=gaps.append)
     assert server.times == FINAL
     assert isinstance(gaps[0].problem, OperationalDisconnect)

@@ -108,7 +108,7 @@ async def test_a_body_in_many_parts_of_a_few_bytes_is_not_read_on(server: Server
     parts = [chunk(b"{") for _ in range(70)]
     status, headers, body = await server.post(b"", *parts)
     assert (status, headers[b"connection"]) == (400, b"close")
-    assert body == b"the body comes in too many chunks of a few bytes"
+    assert body == b"the body arrives in too many chunks of a few bytes"
     assert server.asked == 65
     content = event(1, text="x" * 1_800)
     larger = [chunk(content[start : start + 25]) for start in range(0, 1_000, 25)]  # 40 of them: a few may be small

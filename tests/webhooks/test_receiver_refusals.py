@@ -12,7 +12,7 @@ def test_the_first_is_said_at_once_and_the_others_once_a_minute(caplog: pytest.L
     refusals = Refusals(iter(times).__next__)
     for _ in times:
         refusals.count()
-    question = "the signature does not match; is the app's secret the right one?"
+    question = "the signature does not match; is the app's secret correct?"
     assert [record.message for record in caplog.records] == [
         f"refused 1 delivery: {question}",
         f"refused 3 deliveries: {question}",

@@ -44,8 +44,8 @@ class Batch:
     duplicates: int = 0
     """The number of duplicates found while this batch was open."""
     refused: dict[Identifier, list[tuple[int, RowIssue | None]]] = attrs.field(factory=dict, repr=False)
-    """Maps each identifier of a refused row to all rows that contain it. Each row has its reason if it was refused,
-    else None.
+    """Maps each identifier of a refused row to all rows that contain it. Each of these rows has its reason if it was
+    refused, else None.
     """
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
@@ -55,8 +55,7 @@ class Batch:
     failed.
     """
     earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
-    """The outcomes that an earlier run confirmed, in which case the batch is not sent again; None if it must be sent.
-    """
+    """The outcomes of the batch if an earlier run confirmed it; None if the batch must be sent."""
     outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
     """The outcomes of refused rows, until the journal records them."""
 

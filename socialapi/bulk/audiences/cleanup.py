@@ -1,8 +1,8 @@
 """Removes the characters that exports leave around e-mail addresses and phone numbers.
 
 Spreadsheets, address books and web pages add quotation marks, `mailto:`, angle brackets, separators and invisible
-characters, which are removed if the rest is unambiguous. A backquote without a counterpart at the end, and quotation
-marks around the local part, are kept because they may belong to an e-mail address.
+characters, which are removed if the rest is unambiguous. A backquote that is not matched by one at the end, and
+quotation marks around the local part, are kept because they may belong to an e-mail address.
 """
 
 import base64
@@ -226,7 +226,9 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 
 def _is_name_of_email(name: str, inner: str) -> bool:
-    """Returns whether every address in a name equals the address in brackets, as in address books without names."""
+    """Returns whether every address in a name equals the address in brackets, as address books write entries without a
+    name.
+    """
     known = cleaned_email(inner).text.lower()
     return all(each[0] == known for each in _find_emails(name.lower()))
 

@@ -60,7 +60,7 @@ _MOST_DIGITS: Final = 17
 """The maximum number of digits in a phone number: 00 and the 15 digits that E.164 allows."""
 MAX_OVERLOOKED: Final = 50
 MAX_IDENTIFIER_COLUMNS: Final = 100
-"""The maximum number of identifier columns. Each column takes time on the event loop in every step, even if few rows
+"""The maximum number of identifier columns. Each column takes time on the event loop at every step, even if few rows
 have a value.
 """
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
@@ -128,7 +128,7 @@ def _is_ean(text: str) -> bool:
 
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str, number: int, read: Sequence[str] = ()) -> str:
-    """Returns the warning that an ignored column seems to contain identifiers, and how to include it.
+    """Returns a warning that an ignored column seems to contain identifiers, with advice on how to include the column.
 
     `read` lists the columns that are already read as the kind, because the advice must include them.
     """
@@ -456,8 +456,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             )
         if (mark := _separator_in(names, self.role_of)) is not None:
             raise InvalidInput(
-                f"no column of identifiers was found; there is: {printable_names(names)}. If {mark} separates the columns, "
-                f"write the line sep={mark} above the names"
+                f"no column of identifiers was found; the only name is {printable_names(names)}. If {mark} separates the "
+                f"columns, write the line sep={mark} above the names"
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
         hint = (

@@ -205,8 +205,8 @@ class RecentIdentifiers:
 
 
 def _unsettled(window: _Window) -> _Window:
-    """Returns the identifiers in a window that are in unsettled batches. Reuses a table if all its identifiers are
-    unsettled, because packed jobs have hundreds of thousands in flight.
+    """Returns a window with only those identifiers that are in unsettled batches. A table with no other identifiers is
+    reused instead of copied, because packed jobs have hundreds of thousands of identifiers in flight.
     """
     left = _Window(IdentifierTable)
     for kind, table in window.items():

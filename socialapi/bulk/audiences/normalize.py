@@ -330,7 +330,7 @@ def normalizers(
     require_hashed: bool = False,
     of_models: bool = False,
 ) -> Normalizers:
-    """Returns a normalizer for every kind. For a kind that is not in `kinds`, it rejects every value. With
+    """Returns a normalizer for every kind. The normalizer of a kind that is not in `kinds` rejects every value. With
     `require_hashed`, hashed kinds accept only digests. `of_models` is true if the values come from models.
 
     Raises InvalidInput for an unknown `default_region` or `phone_format`.

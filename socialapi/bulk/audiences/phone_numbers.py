@@ -29,8 +29,8 @@ SCIENTIFIC: Final = "is in scientific notation, like a long number from a spread
 WORDS_AFTER: Final = "has letters after a complete phone number"
 WORDS_BEFORE: Final = "has words before the number, which may change its meaning: keep only the number"
 CODE_TWICE: Final = (
-    "begins with the country code of its region, but is not valid with or without it: write a plus sign before a "
-    "country code, and the dialing prefix before a national number"
+    "begins with its region's country code, but is invalid both with and without it: write a plus sign before a "
+    "country code, and the trunk prefix before a national number"
 )
 SEVERAL: Final = "has more than one phone number"
 NO_NUMBER: Final = "is a date or an IP address, not a phone number"

@@ -155,8 +155,9 @@ def _validity(prefix: str, start: str, length: int) -> frozenset[bool]:
 
 
 def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) -> bool:
-    """Returns whether `plan.e164` strips the same digits from all numbers of this length that begin with `start`, and
-    returns None only for numbers that the library rejects too (with `if_valid`, only for invalid numbers).
+    """Returns whether `plan.e164` treats all numbers of this length that begin with `start` alike. It must strip the
+    same digits, and return None only for numbers that the library also rejects (with `if_valid`, only for invalid
+    numbers).
     """
     strip, _, national = plan.patterns
     if strip and _automaton(strip).after(start):
@@ -173,8 +174,8 @@ def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) 
 
 
 def _is_read_alike(digits: str, start: str, region: str) -> bool:
-    """Returns whether `number_in` treats all numbers alike that have this length, begin with `start` and have no plus
-    sign.
+    """Returns whether `number_in` treats all numbers of this length that begin with `start` and have no plus sign
+    alike.
     """
     home, other = home_plan(region), plan_of(digits)
     code = 0 if other is None else len(other.prefix) - 1

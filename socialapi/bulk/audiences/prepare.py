@@ -453,8 +453,8 @@ def prepare_user(
     *,
     require_hashed: bool = False,
 ) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
-    """Returns the user object to send, and a broken rule with a path such as `email[0]` for every identifier that
-    cannot be sent.
+    """Returns the user object to send, and a `BrokenRule` for every identifier that cannot be sent, with a path such as
+    `email[0]`.
 
     Single requests must not skip or clean anything silently. So a blank identifier, an identifier that would be
     cleaned, and a user without identifiers (path `""`) also break a rule. A value that occurs twice is sent once.

@@ -23,7 +23,7 @@ from socialapi.wire.response import Reply, read_result
 from socialapi.wire.retry import Failure, Observer
 
 SAME_MISMATCH_MOST: Final = 12
-"""The number of identical wrong counts in a row after which they are taken as final."""
+"""The number of successive identical wrong counts after which they are taken as final."""
 
 
 async def send_until_counted(

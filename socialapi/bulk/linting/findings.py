@@ -64,7 +64,7 @@ def _known(plain: Iterable[str]) -> dict[str, Known]:
 _DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
 _PHONE_DIGESTS: Final = _known(_PHONES)
 WELL_KNOWN: Final = frozenset(_DIGESTS | _PHONE_DIGESTS)
-"""The digests of the empty string, of placeholders, and of such digests."""
+"""The digests of the empty string and of placeholders, and the digests of these digests."""
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:

@@ -122,8 +122,8 @@ class _Region:
 
 
 class BucketFile(ScratchFile):
-    """A file of digests that are added in any order and read by bucket. The byte of a digest at `position` is its
-    bucket.
+    """A file of digests that are added in any order and read by bucket. The bucket of a digest is its byte at
+    `position`.
     """
 
     _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")

@@ -261,7 +261,7 @@ class SyncJob:
         report, ledger = self._counts.report(), self._reading.ledger
         counts = {name: getattr(report, name) for name in ("unchanged", "rejected", "pending")}
         if ledger is not None and not ledger.agrees_with(counts | {"added": report.additions.accepted}):
-            raise RuntimeError(f"the rows of the sync do not add up, which is a bug of this package: {report}")
+            raise RuntimeError(f"the rows of the sync do not add up, which is a bug in this package: {report}")
         if self._options.on_progress is not None:  # for all rows, after the progress of each phase
             done = report.read if self._options.dry_run else report.read - report.pending
             self._options.on_progress(

@@ -191,8 +191,8 @@ class Snapshot:
         await self._database.run(announce)
 
     async def accept(self, operation: OperationType, numbers: Sequence[Sequence[int]]) -> None:
-        """Records that the service has accepted the additions (Update) or removals (Delete) at these positions, which
-        ascend in each sequence.
+        """Records that the service has accepted the additions (Update) or removals (Delete) at these positions. The
+        positions in each sequence must ascend.
 
         Call it right after the service has accepted them. The record is written even if the caller is cancelled in the
         meantime.

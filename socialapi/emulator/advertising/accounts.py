@@ -57,7 +57,7 @@ async def update_account(call: Call) -> Answer:
 
 @serves(routes.SANDBOX_ACCOUNT_CREATE)
 async def create_account(call: Call) -> Answer:
-    """Creates a test account that is associated with the user. Other calls find it like any account."""
+    """Creates a test account that is associated with the user. Later calls treat it like any other account."""
     accounts = call.state.advertising.accounts
     business_id, business_name = SANDBOX_BUSINESS
     account = new_record(
@@ -118,7 +118,7 @@ async def add_features(call: Call) -> Answer:
 
 def _account(call: Call) -> Record:
     account = call.state.advertising.accounts.get(call.account_id)
-    assert account is not None, "the caller was found by this account"
+    assert account is not None, "authentication requires that the account exists"
     return account
 
 

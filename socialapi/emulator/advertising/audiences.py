@@ -20,7 +20,7 @@ from socialapi.problems import BrokenRule
 from socialapi.routes import audiences as routes
 
 ERRORS_PER_OPERATION: Final = 10
-"""The maximum number of broken rules listed for one operation, which may contain tens of thousands of users."""
+"""The maximum number of errors listed for one operation, which may contain tens of thousands of users."""
 
 SMALLEST_TARGETABLE_LIST: Final = 100
 """A do-not-reach list with fewer members is TOO_SMALL. The documentation does not specify the number."""
@@ -39,7 +39,7 @@ def count_operations(received: Received) -> tuple[int | None, int | None]:
 
 @serves(routes.CUSTOM_AUDIENCE_USERS, checks_body=False, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_audience(call: Call) -> Answer:
-    """Adds and removes identifiers. The counts are of user objects in the complete batch."""
+    """Adds and removes identifiers. The response counts the user objects in the complete batch."""
     audience = call.state.audiences.get((call.account_id, call.path["custom_audience_id"]))
     if audience is None:
         raise ads_not_found("custom_audience_id")
@@ -104,7 +104,7 @@ _IN_OPERATION: Final = re.compile(r"\[(\d+)\]\.?(.*)", re.DOTALL)
 
 
 def _operation_errors(broken: Iterable[BrokenRule]) -> Iterable[dict[str, Any]]:
-    """Yields the broken rules with their operations; a rule about the complete body has none."""
+    """Yields the errors of single operations, as the response lists them."""
     listed: dict[int, int] = {}
     for rule in broken:
         if (found := _IN_OPERATION.fullmatch(rule.path)) is None:
@@ -194,7 +194,7 @@ async def grant(call: Call) -> Answer:
     if granted_id == call.account_id:
         raise invalid("granted_account_id", "owns the audience")
     owner = call.state.advertising.accounts.get(call.account_id)
-    assert owner is not None, "the caller was found by this account"
+    assert owner is not None, "authentication requires that the account exists"
     if granted["business_id"] != owner["business_id"] and SHARING not in owner["features"]:
         message = f"the accounts belong to different businesses, and the owner does not have the feature {SHARING}"
         raise forbidden(message, "granted_account_id")

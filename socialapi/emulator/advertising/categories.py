@@ -94,8 +94,8 @@ async def delete_line_item_curated_category(call: Call) -> Answer:
 def _pair_rules(
     call: Call, given: Mapping[str, Any], pair: Mapping[str, Any], *, changed: Record | None
 ) -> Iterable[BrokenRule]:
-    """Yields a broken rule if the resulting pair already exists. Raises Refusal if the line item or the category does
-    not exist.
+    """Yields a violation if the resulting pair already exists. Raises Refusal if the line item or the category does not
+    exist.
     """
     advertising = call.state.advertising
     places = {

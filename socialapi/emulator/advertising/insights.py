@@ -26,7 +26,7 @@ COUNTRIES: Final[Mapping[str, str]] = {
 """Countries by their known targeting values. Any other code of two capital letters is accepted as well."""
 
 WORLD: Final = "US"
-"""The country of requests without a location, because results cover a single country."""
+"""The country used for requests without a location, because results always cover a single country."""
 
 RELATED: Final = 30
 

@@ -41,7 +41,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
             for iab in business["iab_categories"]
         }
         if not all(iab in business_of for iab in categories):
-            reason = "must be values that advertiser_business_categories lists in iab_categories"
+            reason = "must be IAB categories from the iab_categories that advertiser_business_categories lists"
             yield BrokenRule(path="categories", reason=reason)
         elif not 1 <= len({business_of[iab] for iab in categories}) <= _MAX_BUSINESS_CATEGORIES:
             yield BrokenRule(path="categories", reason="must belong to one or two advertiser business categories")

@@ -12,7 +12,7 @@ Record = dict[str, Any]
 Key = tuple[Any, ...]
 
 _COMPARED: Final = 200
-"""The number of characters by which strings are compared. Cursors contain the compared value."""
+"""Strings are compared by their first characters, up to this number. Cursors contain only these characters."""
 
 
 @attrs.frozen
@@ -147,8 +147,8 @@ class History:
         self._of: dict[tuple[str, str], Table] = {}
 
     def of(self, entity_type: str, entity: Record) -> Table:
-        """Returns the changes of an entity. The first call derives the seeded changes from the entity, so it must come
-        before any change to the entity.
+        """Returns the changes of an entity. The first call derives the seeded changes from the entity, so call this
+        before changing the entity.
         """
         key = (entity_type, entity["id"])
         table = self._of.get(key)

@@ -12,7 +12,7 @@ from socialapi.routes import catalogs as routes
 
 
 def the_catalog(call: Call) -> Catalog:
-    """Returns the catalog in the path, which must belong to the caller. Fills the product sets that are due first."""
+    """Returns the catalog in the path, which must belong to the caller. First fills the product sets that are due."""
     catalog = call.state.catalogs.get(call.path["product_catalog_id"])
     if catalog is None:
         raise ads_not_found("product_catalog_id")
@@ -85,7 +85,8 @@ async def create_catalog(call: Call) -> Answer:
     _check_user(call)
     user = call.user
     if call.state.catalogs.of_user(user.id) is not None:
-        raise invalid("user_id" if "user_id" in call.query else "name", "is for a user who already has a catalog")
+        name = "user_id" if "user_id" in call.query else "name"
+        raise invalid(name, "is rejected because the user already has a catalog")
     catalog = Catalog(call.state.advertising.new_id(), user.id, call.query["name"])
     call.state.catalogs.add(catalog)
     return ads_data(_record(catalog), call.echo)

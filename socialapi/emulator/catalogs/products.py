@@ -32,9 +32,9 @@ def warnings_about(product: Mapping[str, Any]) -> list[dict[str, str]]:
     """Returns the warnings about a valid product."""
     found = []
     if _TAG.search(product["description"]):
-        found.append(_warning("TAGS_IN_DESCRIPTION", "contains tags, which are shown unchanged", "description"))
+        found.append(_warning("TAGS_IN_DESCRIPTION", "contains tags, which are shown as plain text", "description"))
     if product["title"].isupper():
-        found.append(_warning("TITLE_IN_CAPITALS", "is written in capitals", "title"))
+        found.append(_warning("TITLE_IN_CAPITALS", "is written in capital letters", "title"))
     if not any(name in product for name in _CATEGORIES):
         found.append(_warning("RECOMMENDED_FIELD", "or taxonomy_product_category is recommended", "product_type"))
     if "item_group_id" in product and not any(name in product for name in _VARIES):
@@ -89,8 +89,8 @@ async def list_products(call: Call) -> Answer:
 
 @serves(routes.PRODUCTS_PUT, measure=count_products, faults=PRODUCT_FAULTS)
 async def put_products(call: Call) -> Answer:
-    """Stores the products. Returns the result of each, in the order of the request, except for products that share an
-    id.
+    """Stores the products, and returns their results in the order of the request. Products that share an id are neither
+    stored nor listed.
     """
     stock, products = the_catalog(call).stock, call.body["products"]
     counts = Counter(map(_id_of, products))

@@ -25,7 +25,7 @@ _ALONE: Final = ("VIDEO", "GIF")
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """Yields the broken rules of a post. Raises Refusal if the author may not post, or if the media or the card of the
+    """Yields the violations in a post. Raises Refusal if the author may not post, or if the media or the card of the
     post do not exist.
     """
     query = call.query

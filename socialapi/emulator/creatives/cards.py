@@ -60,8 +60,8 @@ async def get_card(call: Call) -> Answer:
 
 
 def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
-    """Yields the broken rules: the media must be images or videos in the library, and each slide must have one MEDIA
-    and one DETAILS component.
+    """Yields the violations: the media must be images or videos in the library, and each slide must have one MEDIA and
+    one DETAILS component.
     """
     library = call.table(LIBRARY)
     if missing := {path: key for path, key in media_keys(layout) if library.get(key) is None}:
@@ -144,8 +144,8 @@ async def get_poll_card(call: Call) -> Answer:
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """Yields the broken rules for the medium of a poll. Raises Refusal if the account may not use media in polls, or if
-    the medium is not in its library.
+    """Yields the violations of the rules for a poll's medium. Raises Refusal if the account may not use media in polls,
+    or if the medium is not in its library.
     """
     if "media_key" not in call.query:
         return
@@ -178,7 +178,8 @@ async def create_poll_card(call: Call) -> Answer:
 
 
 def _shown(poll: Record) -> Record:
-    """Returns the documented fields and, if the poll has an image, its URL, for which no field is documented."""
+    """Returns the documented fields. If the poll has an image, also returns the image's URL in an undocumented field.
+    """
     return to_wire(poll, PollCard) | ({"image_url": poll["image_url"]} if "image_url" in poll else {})
 
 
@@ -202,7 +203,7 @@ async def get_conversation_card(call: Call) -> Answer:
 
 
 def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
-    """Yields the broken rules: the given media must be in the library, and of the kind that the parameter requires."""
+    """Yields the violations: the given media must be in the library, and of the kind that their parameter requires."""
     media = {
         name: in_library(call, given[name], name)
         for name in _SAID

@@ -50,13 +50,13 @@ def uploaded(call: Call, media_key: str, parameter: str) -> Record:
 
 
 def kind_rules(medium: Record, kinds: Sequence[str], parameter: str) -> Iterable[BrokenRule]:
-    """Yields a broken rule unless the medium is of one of these kinds."""
+    """Yields a violation unless the medium is of one of these kinds."""
     if medium["media_type"] not in kinds:
         yield BrokenRule(path=parameter, reason=f"must be the key of {' or '.join(_NOUNS[kind] for kind in kinds)}")
 
 
 def poll_image_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
-    """Yields the broken rules for a poll image, which must have a minimum width and a fixed aspect ratio."""
+    """Yields the violations of the rules for a poll image, which must have a minimum width and a fixed aspect ratio."""
     if medium["width"] < _NARROWEST:
         yield BrokenRule(path=parameter, reason=f"must be an image at least {_NARROWEST} pixels wide")
     if abs(medium["width"] / medium["height"] - _POLL_RATIO) > _TOLERANCE:
@@ -64,7 +64,7 @@ def poll_image_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
 
 
 def wide_video_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
-    """Yields a broken rule unless the video of a conversation card is 16:9."""
+    """Yields a violation unless the video of a conversation card is 16:9."""
     yield from kind_rules(medium, ("VIDEO",), parameter)
     if medium["media_type"] == "VIDEO" and medium["width"] * 9 != medium["height"] * 16:
         yield BrokenRule(path=parameter, reason="must be a video with the aspect ratio 16:9")
@@ -187,7 +187,8 @@ def _words(texts: Iterable[str | None]) -> frozenset[str]:
 
 
 def _video_rules(call: Call, given: Mapping[str, Any], medium: Record) -> Iterable[BrokenRule]:
-    """Yields the broken rules for the parameters that only videos have. Other media may clear these parameters."""
+    """Yields the violations of the rules for parameters that only videos have. Other media may clear these parameters.
+    """
     fields = [name for name in VIDEO_FIELDS if given.get(name) is not None]
     if medium["media_type"] != "VIDEO":
         for name in fields:

@@ -44,7 +44,7 @@ def _parts(url: str) -> SplitResult | None:
 
 
 def with_parameters(url: str, parameters: Mapping[str, str]) -> str:
-    """Returns the address with parameters appended to its own."""
+    """Returns the address with these parameters appended to its query."""
     parts = urlsplit(url)
     query = "&".join(each for each in (parts.query, urlencode(parameters)) if each)
     return urlunsplit(parts._replace(query=query, path=parts.path or "/"))

@@ -15,7 +15,7 @@ from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.state import State
 
 CHALLENGE_SECONDS: Final = 3.0
-"""The real time that a response may take. The documentation does not specify one."""
+"""The wall-clock time that a response may take. The documentation does not specify one."""
 MAX_ANSWER_BYTES: Final = 65_536
 RECHECK_SECONDS: Final = 3_600.0
 """The interval at which webhooks are challenged again, on the emulator's clock."""

@@ -20,8 +20,8 @@ from socialapi.emulator.state import State
 
 _LOOPBACK: Final = (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6))
 _IDLE_SECONDS: Final = 2.0
-"""The time for which an unused connection is kept open. Receivers keep it longer, so no connection is used while its
-receiver closes it.
+"""The time for which an unused connection is kept open. Receivers keep connections longer, so none is reused just as
+its receiver closes it.
 """
 
 
@@ -172,7 +172,7 @@ class Outbox:
         self._history.append((now, body))
 
     def published_between(self, begin: float, end: float) -> list[bytes]:
-        """Returns the stored events of a period, each once."""
+        """Returns the stored events of a period, without duplicates."""
         return [body for at, body in self._history if begin <= at <= end]
 
     def take(self) -> bytes | None:
@@ -226,7 +226,7 @@ class Outbox:
 
 SIGNATURE_HEADER: Final = "x-service-webhooks-signature"
 DELIVERY_SECONDS: Final = 10.0
-"""The real time that a delivery may take. The documentation does not specify one."""
+"""The wall-clock time that a delivery may take. The documentation does not specify one."""
 
 _WRONG_SECRET: Final = "not the secret of any app"  # noqa: S105 - what forgeries are signed with
 _LARGE: Final = 1_000_000

@@ -103,7 +103,7 @@ class Includes:
                 {name: value for name, value in fields.items() if name not in hidden}, self._selected.user
             )
             if "confirmed_email" in self._selected.user and "confirmed_email" not in self._found["users"][user_id]:
-                # Reading it requires the user's own OAuth 2.0 token with the scope.
+                # Reading the address requires the user's own OAuth 2.0 token with the scope.
                 detail = (
                     f"confirmed_email of user {user.id} requires their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
                 )

@@ -107,7 +107,7 @@ def posts_answer(
 
 
 def unknown_fields(call: Call) -> Iterator[BrokenRule]:
-    """Yields a broken rule for each unknown field of a new post, unless unknown fields are allowed."""
+    """Yields a violation for each unknown field of a new post, unless unknown fields are allowed."""
     if call.service.settings.lenient_fields:
         return
     for name in sorted(call.body.keys() - set(_DRAFT_FIELDS)):
@@ -244,7 +244,7 @@ def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord
     if first is None or not 0 <= call.now - first.created_at <= EDIT_SECONDS:
         raise _no_edit("it was not created within the last hour")
     if versions[-1] != previous.id:
-        raise _no_edit(f"it was already edited, into {versions[-1]}")
+        raise _no_edit(f"it was already edited; its latest version is {versions[-1]}")
     if "poll_ids" in fields.get("attachments", {}):
         raise _no_edit("it has a poll")
     if fields["edit_controls"]["edits_remaining"] < 1:

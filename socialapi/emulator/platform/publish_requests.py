@@ -42,8 +42,8 @@ class EventDraft:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules for participants: events about the members of a conversation need them, and
-        MessageCreate must not have any.
+        """Yields the violations of the rules for participants: events about the members of a conversation need them,
+        and MessageCreate must not have any.
         """
         payload = data.get("payload")
         if not data["event_type"].startswith("dm.") or not isinstance(payload, Mapping):
@@ -98,7 +98,7 @@ def read_drafts(body: Any, now: datetime.datetime) -> list[Draft]:
     if not isinstance(things, Sequence) or isinstance(things, str | bytes):
         raise InvalidInput('the body must be an object, or {"events": […]}')
     if len(things) > MAX_THINGS:
-        raise InvalidInput(f"{len(things):,} things are too many: at most {MAX_THINGS:,} can be published at once")
+        raise InvalidInput(f"too many events or posts ({len(things):,}): the maximum is {MAX_THINGS:,} in one request")
     several = len(things) > 1 or things is not body
     return [_draft(thing, f"events[{number}]" if several else "", now) for number, thing in enumerate(things)]
 

@@ -22,32 +22,33 @@ def fault_of(rule: str) -> str | None:
     if not pieces:
         return "the rule is empty"
     if '"' in pieces:
-        return "a quotation mark has no counterpart"
+        return "a quotation mark is unmatched"
     depth = 0
     for piece in pieces:
         depth += {"(": 1, ")": -1}.get(piece, 0)
         if depth < 0:
-            return "a closing parenthesis has no counterpart"
+            return "a closing parenthesis is unmatched"
     if depth:
-        return "an opening parenthesis has no counterpart"
+        return "an opening parenthesis is unmatched"
     joined = ["(", *_joined(pieces), ")"]
     pairs = itertools.pairwise(joined)
     return next((problem for pair in pairs if (problem := _between(*pair)) is not None), None)
 
 
 def _between(before: str, piece: str) -> str | None:
-    """Returns the error in two neighboring parts. The complete rule is enclosed in parentheses."""
+    """Returns the error in a sequence of two neighboring parts, or None. The complete rule is enclosed in parentheses.
+    """
     if before == "(" and piece == ")":
         return "parentheses are empty"
     if piece == "OR" and before in ("(", "OR"):
-        return "OR has nothing before it"
+        return "there is nothing before OR"
     if before == "OR" and piece == ")":
-        return "OR has nothing after it"
+        return "there is nothing after OR"
     word = before.lstrip("-")
     if not word and piece in (")", "OR"):
-        return "a minus has nothing after it"
+        return "there is nothing after a minus"
     if word in ("@", "#") or (word.endswith(":") and _OPERATOR.fullmatch(word)):
-        return f"the operator {word} has nothing after it"
+        return f"there is nothing after the operator {word}"
     return "a phrase is empty" if before == '""' else None
 
 

@@ -1,4 +1,4 @@
-"""The fields and expansions that a request selects, and objects reduced to them."""
+"""Parses the fields and expansions that a request selects, and trims objects to the selected fields."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
@@ -84,7 +84,7 @@ def pick_fields(fields: Fields, names: Collection[str]) -> dict[str, Any]:
 
 
 def _split(given: Any) -> tuple[str, ...]:
-    """Returns the items of a parameter. It is a string if the route does not declare it."""
+    """Returns the items of a parameter, whose value is a string if the route does not declare it."""
     return split(given) if isinstance(given, str) else tuple(given)
 
 

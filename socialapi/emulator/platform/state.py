@@ -20,7 +20,8 @@ PUBLISHED_POSTS: Final = 100_000
 class PostRecord:
     """A post. To change a post, create another record, which `PostStore.put` stores in its place.
 
-    Timelines do not list `nullcast` posts, which are only shown as ads, and posts that a later version has `replaced`.
+    Timelines do not list `nullcast` posts, which are only shown as ads, or `replaced` posts, which have a later
+    version.
     """
 
     id: str

@@ -125,7 +125,7 @@ def _rules(call: Call) -> Mapping[int, Rule]:
 
 
 def _key(rule_id: str) -> int:
-    """Returns the key of a rule, or -1 if the id cannot be that of a rule."""
+    """Returns a rule id as a number, or -1 if no rule can have this id."""
     return int(rule_id) if rule_id.isascii() and rule_id.isdigit() and len(rule_id) < 20 else -1
 
 

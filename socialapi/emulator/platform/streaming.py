@@ -24,7 +24,7 @@ class Ending:
     flush: bool = False
     abruptly: bool = False
     patience: float | None = None
-    """The real time that writing the last bytes may take, or None for the default."""
+    """The wall-clock time that writing the last bytes may take, or None for the default."""
 
 
 @attrs.frozen
@@ -43,7 +43,7 @@ KEEP_ALIVE_SECONDS: Final = 10.0
 specify one.
 """
 SLOW_READER_SECONDS: Final = 60.0
-"""The time for which a client may leave waiting lines unread, on the emulator's clock or in real time."""
+"""The time for which a client may leave waiting lines unread, on the emulator's clock or the wall clock."""
 QUEUE_LINES: Final = 10_000
 """The maximum number of lines waiting for a client. A stream with a full queue is ended."""
 ROOM_LINES: Final = 8_000
@@ -57,9 +57,9 @@ SLOW_READER: Final = "SlowReader"
 _WRITE_BYTES: Final = 65_536
 _LINES_AT_ONCE: Final = 500
 _GRACE_SECONDS: Final = 0.2
-"""The minimum real time before a client that reads nothing is cut off, however far the clock is moved."""
+"""The minimum wall-clock time before a client that reads nothing is cut off, however far the clock is moved."""
 PATIENCE_SECONDS: Final = 1.0
-"""The real time that writing the end of a stream may take."""
+"""The wall-clock time that writing the end of a stream may take."""
 _DRIPS: Final = 20
 _CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 

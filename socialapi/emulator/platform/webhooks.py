@@ -34,8 +34,8 @@ def rejected(reason: WebhookFailure, message: str) -> Refusal:
 
 
 def _bad_url(refusal: InvalidRequest) -> Refusal:
-    """Returns the rejection of a webhook's URL. A URL that breaks the rule of its field has a separate reason; a
-    missing URL does not.
+    """Returns the error for an invalid webhook URL. A URL that breaks its field's rule gets its own reason; a missing
+    URL gets the general refusal.
     """
     broken = [rule for rule in refusal.broken if rule.path == "url" and rule.code != "MISSING_PARAMETER"]
     return rejected("UrlValidationFailed", f"the url {broken[0].reason}") if broken else refusal

@@ -336,7 +336,7 @@ async def test_without_rows_nothing_is_sent() -> None:
 async def test_counts_that_do_not_add_up_are_a_bug_that_is_said() -> None:
     job = job_of(ModelService(), people("a"))
     job.counters.read = 7
-    with pytest.raises(RuntimeError, match="the rows of the job do not add up, which is a bug of this package"):
+    with pytest.raises(RuntimeError, match="the rows of the job do not add up, which is a bug in this package"):
         await job.run()
 
 

@@ -219,7 +219,7 @@ async def test_null_words_of_a_database_are_left_out_with_a_warning() -> None:
     assert found == held("email", *(f"u{at}@example.com" for at in range(len(NULL_WORDS))))
     (warning,) = report.warning_details
     assert (report.warnings, warning.field) == (1, "twitter")
-    assert "stands for no value" in warning.reason
+    assert "represents a missing value" in warning.reason
     assert f"({len(NULL_WORDS)} rows" in warning.reason
 
 

@@ -366,7 +366,8 @@ async def test_a_full_disk_is_said_and_what_was_confirmed_before_stays(small_dis
             await journal.begin(batch(1))
         with pytest.raises(ConfigurationError, match="the disk is full"):
             await journal.finish("stopped", {})
-    assert str(caught.value) == f"the journal {path} cannot be written: the disk is full; make room, and run it again"
+    says = f"the journal {path} cannot be written: the disk is full; free some space and run it again"
+    assert str(caught.value) == says
     assert len(confirmed) > 50
     # What was written last did not fit, and may or may not be there: what was confirmed is.
     moved = small_disk.parent / "moved"

@@ -418,7 +418,7 @@ async def test_a_constant_fills_cells_that_are_empty_and_replaces_none(written: 
     ("constants", "says"),
     [
         ({"condition": "shiny"}, "the constant condition must be one of"),
-        ({"brand": "n/a"}, "the constant brand stands for no value"),
+        ({"brand": "n/a"}, "the constant brand represents a missing value"),
         ({"id": "1"}, "id cannot be a constant"),
         ({"conditon": "new"}, "did you mean condition"),
         ({"inventory": "many"}, "the constant inventory must be a whole number"),

@@ -191,7 +191,7 @@ async def test_every_product_has_one_outcome() -> None:
 async def test_counts_that_do_not_add_up_are_a_bug_that_is_said() -> None:
     job = job_of(ModelCatalog([results(result("p0"))]), numbered(1))
     job.counters.created = 7
-    with pytest.raises(RuntimeError, match="the rows of the job do not add up, which is a bug of this package"):
+    with pytest.raises(RuntimeError, match="the rows of the job do not add up, which is a bug in this package"):
         await job.run()
 
 

@@ -355,7 +355,8 @@ async def test_nothing_is_sent_that_cannot_be_recorded(path: Path) -> None:
     journal.begin = counting  # type: ignore[method-assign]
     with pytest.raises(BulkError) as caught:
         await job.run()
-    assert f"the load stopped: the journal {path} cannot be written: the disk is full; make room" in str(caught.value)
+    says = f"the load stopped: the journal {path} cannot be written: the disk is full; free some space"
+    assert says in str(caught.value)
     assert isinstance(caught.value.__cause__, ConfigurationError)
     assert len(service.requests) == begun < 200
     known = len(service.products)

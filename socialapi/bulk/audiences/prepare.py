@@ -31,6 +31,7 @@ from socialapi.bulk.audiences.normalize import (
     hashed_column,
     normalizers,
     partner_user_id_of_model,
+    plain_partner_user_ids,
     plain_value,
 )
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
@@ -153,6 +154,7 @@ class Preparer:
         """The region of national numbers; None if there is none or `phone_format` is "international"."""
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
+        self._takes_partner_user_ids = "partner_user_id" in kinds
         self._allow_effective = allow_effective
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
         self._default_expiry = expires_default
@@ -189,9 +191,10 @@ class Preparer:
                     region = self._region if countries or not part.layout.countries else None
                     cells, require_hashed = part.columns[at], self._require_hashed
                     columns.append((kind, hashed_column(kind, cells, region, countries, require_hashed=require_hashed)))
+                elif kind == "partner_user_id" and self._takes_partner_user_ids:
+                    columns.append((kind, Texts(plain_partner_user_ids(part.columns[at]))))
                 else:
-                    nothing = [None] * part.size
-                    columns.append((kind, Texts(nothing) if kind == "partner_user_id" else Digests(nothing)))
+                    columns.append((kind, (Texts if kind == "partner_user_id" else Digests)([None] * part.size)))
                 yield _PAUSE
             undecided = [0] * part.size
             for (at, _, _), (_, values) in zip(block.layout.identifiers, columns, strict=True):

@@ -13,6 +13,8 @@ from socialapi.bulk.audiences import normalize as normalizing
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.normalize import Unusable, normalizers
 from socialapi.bulk.audiences.phone_numbers import check_region
+from socialapi.bulk.inputs.null_words import NAMES as NAMES_OF_NOTHING
+from socialapi.bulk.inputs.null_words import NO_PERSON, NULL_WORDS
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import NULL_WORD
@@ -208,6 +210,23 @@ def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
             assert set(value) <= set("0123456789abcdef")
         else:
             assert not normalizing.trimmed(text)
+
+
+@example("12E5")
+@example("00000000-0000-0000-0000-000000000001")
+@given(st.text(st.sampled_from("aZ0159-_.eE'\"= \u200b"), max_size=20) | st.uuids().map(str) | st.from_regex("[A-Z]-[0-9]{1,6}"))
+def test_a_partner_user_id_that_is_read_by_pattern_is_one_that_the_normalizer_does_not_change(text: str) -> None:
+    (found,) = normalizing.plain_partner_user_ids([text])
+    assert found is None or normalizers(IDENTIFIER_KINDS)["partner_user_id"](text) == (found, "")
+
+
+def test_no_placeholder_is_read_as_a_partner_user_id_by_pattern() -> None:
+    assert set(normalizing.plain_partner_user_ids([*NULL_WORDS, *NO_PERSON, *NAMES_OF_NOTHING])) == {None}
+
+
+def test_the_usual_partner_user_ids_are_read_by_pattern() -> None:
+    ids = ["C-1234", "cus_NffrFeUfNV2Hib9", "1234", "0a1b2c3d-1234-4abc-8def-0123456789ab", 12, None, " C-1"]
+    assert normalizing.plain_partner_user_ids(ids) == [*ids[:4], None, None, None]
 
 
 def test_the_library_for_phone_numbers_is_imported_when_it_is_needed() -> None:

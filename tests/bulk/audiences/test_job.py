@@ -196,7 +196,8 @@ async def test_others_get_their_turn_while_a_block_is_prepared(monkeypatch: pyte
             yield found
 
     monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long
-    job: Any = job_of(ModelService(), people(*map(str, range(2 * ROWS_PER_BLOCK))), dry_run=True)
+    rows = people(*[f"person {number}" for number in range(2 * ROWS_PER_BLOCK)])  # a blank within takes a closer look
+    job: Any = job_of(ModelService(), rows, dry_run=True)
     unwatched, job.stage._prepare = job.stage._prepare_at(job.stage._sender.session.now()), prepare
     counting = asyncio.create_task(count())
     await job.run()

@@ -242,7 +242,7 @@ an item of a feed
 a file with settings, logins, a layout or certificates
     internal/private_files.py read_small read
 an archive, beyond 32 bytes for each byte of its content
-    bulk/inputs/files.py _Members.read_into read
+    bulk/inputs/files.py _Unpacked.readinto read
     bulk/inputs/files.py _Packed.read read
 recorded names of columns
     bulk/audiences/columns.py IdentifierColumns noted

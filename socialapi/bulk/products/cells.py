@@ -17,9 +17,14 @@ from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_miss
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
 from socialapi.bulk.products.feed import ProductColumn, ProductLayout
 from socialapi.bulk.products.merchant_values import (
+    CURRENCY,
     MAY_HAVE_ENTITIES,
+    NO_CURRENCY,
+    ON_SALE,
     PRICES,
+    SALE_CURRENCY,
     SALE_DATES,
+    SALE_PRICE,
     has_entity,
     interval_of,
     is_amount,
@@ -38,6 +43,7 @@ from socialapi.bulk.products.texts import (
     IMAGES,
     LEFT_OUT,
     NOT_BELOW_ZERO,
+    NOT_ON_SALE,
     NOT_UNICODE,
     NOT_UTF8,
     has_invisible,
@@ -60,6 +66,7 @@ _MAX_PLAIN: Final = 10**18
 _REQUIRED: Final = frozenset(REQUIRED)
 _EMPTY: Final = frozenset({type(None), Unset})
 _NUMBERS: Final = frozenset({float, Decimal})
+_NO: Final = frozenset({"false", "no", "n", "f", "0", "0.0"})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
@@ -87,6 +94,8 @@ class _Reading:
 
     def __init__(self, block: Block[ProductLayout]) -> None:
         self._block = block
+        companions = reversed(block.layout.companions)  # of several columns, the first one counts
+        self._companions = {column.field: block.columns[column.index] for column in companions}
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that provides each row's value."""
@@ -101,7 +110,7 @@ class _Reading:
     def take(self, column: ProductColumn) -> None:
         """Reads the cells of a column."""
         block, field, layout = self._block, column.field, self._block.layout
-        cells, currencies = block.columns[column.index], None
+        cells = block.columns[column.index]
         if field in dict(layout.constants):
             cells = ["" if _is_null_word(cell) else cell for cell in cells]
         if field in self._values and not is_own(column.name, field):
@@ -112,8 +121,8 @@ class _Reading:
             cells = [cell if _is_empty(value) or name not in own else "" for cell, value, name in before]
         if _EMPTY.issuperset(map(type, cells)):
             return
-        if field in PRICES and (layout.currency is not None or layout.default_currency is not None):
-            currencies = _currencies(block, cells)
+        cells = self._on_sale(cells) if field == SALE_PRICE else cells
+        currencies = self._currencies(field, cells) if field in PRICES else None
         plain = _plain(field, cells, currencies)
         values, problems = plain.values, dict[int, str | None]()
         self._has_gaps = self._has_gaps or bool(plain.unusual) or "" in values
@@ -129,10 +138,39 @@ class _Reading:
         else:
             self._values[field], self._names[field] = values, [column.name] * len(block)
         for index, problem in problems.items():
+            if field == SALE_PRICE and problem == NO_CURRENCY:
+                continue  # the price has none either, and the rules say what is wrong with both
             # A problem with the id takes precedence, because without the id the product is unknown.
             if problem is not None and (field == "id" or index not in self._problems):
                 location = block.location_of(index, column.number if block.is_text else None)
                 self._problems[index] = (field, location, problem)
+
+    def _on_sale(self, prices: Sequence[Any]) -> Sequence[Any]:
+        """Returns the sale prices without those of products that are not on sale, according to their row."""
+        kept = list(prices)
+        for index, flag in enumerate(self._companions.get(ON_SALE, ())):
+            is_plain = isinstance(flag, str | bool) or is_number(flag)
+            if is_plain and str(flag).strip().lower() in _NO and not _has_no_value(kept[index]):
+                self._warn(index, SALE_PRICE, NOT_ON_SALE)
+                kept[index] = ""
+        return kept
+
+    def _currencies(self, field: str, prices: Sequence[Any]) -> Sequence[Any] | None:
+        """Returns the currency next to each price. A price without one has the default currency, and a sale price that
+        of the price. Returns None if there are no such currencies.
+        """
+        names, defaults = [CURRENCY], [self._block.layout.default_currency] * len(prices)
+        if field == SALE_PRICE:
+            names = [SALE_CURRENCY, CURRENCY]
+            whole = self._values.get("price", defaults)
+            defaults = [known_currency(price.rpartition(" ")[2]) if isinstance(price, str) else None for price in whole]
+        columns = [self._companions.get(name, [None] * len(prices)) for name in names]
+        found = []
+        for price, default, *codes in zip(prices, defaults, *columns, strict=True):
+            code = next((code for code in codes if not (_has_no_value(code) or _is_null_word(code))), None)
+            is_bare = code is None and default is not None and not _has_no_value(price) and not has_currency(price)
+            found.append(default if is_bare else code)
+        return None if found.count(None) == len(found) else found
 
     def fill(self, field: str, value: str | int) -> None:
         """Sets a field to this value in all products that have no value for it."""
@@ -297,18 +335,6 @@ class _Column:
     values: list[Any]
     unusual: Collection[int]
     converted: Sequence[int] = ()
-
-
-def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[Any]:
-    """Returns the currency next to each price, or the default currency for prices without one."""
-    column, default = block.layout.currency, block.layout.default_currency
-    given = [None] * len(block) if column is None else block.columns[column]
-    if default is None:
-        return given
-    return [
-        default if (_has_no_value(code) or _is_null_word(code)) and not has_currency(price) else code
-        for code, price in zip(given, prices, strict=True)
-    ]
 
 
 def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -> _Column:

@@ -67,8 +67,17 @@ CONTENT_LANGUAGE: Final = "contentlanguage"
 """A key of objects from Google's merchant APIs. In these objects, `offerId` is the id of the product, and `id` and
 `name` are resource names of the API.
 """
-CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency", "price.currency")
-"""The names of a column that contains the currency for prices given as plain numbers."""
+CURRENCY: Final = "currency"
+SALE_CURRENCY: Final = "sale_price_currency"
+ON_SALE: Final = "on_sale"
+COMPANION_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    CURRENCY: ("currency", "currency_code", "price_currency", "price@currency", "price.currency"),
+    SALE_CURRENCY: ("sale_price_currency", "sale_currency", "sale_price_currency_code", "sale_price@currency"),
+    ON_SALE: ("on_sale", "is_on_sale"),
+}
+"""The names of columns that are not fields, but say more about prices: the currency of prices given as plain numbers,
+and whether the sale price applies.
+"""
 
 OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "availability": {
@@ -117,7 +126,8 @@ _WRITTEN_WITHOUT: Final = WITHOUT_DECIMALS | _codes("COP IDR IRR LAK LBP UZS")
 """The currencies that are written without decimals, including those whose unit is worth less than 0.0003 USD. In these
 currencies, `10.000` means ten thousand, never ten.
 """
-PRICES: Final = frozenset({"price", "sale_price"})
+SALE_PRICE: Final = "sale_price"
+PRICES: Final = frozenset({"price", SALE_PRICE})
 SALE_DATES: Final = "sale_price_effective_date"
 PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{number}" for number in range(5)))
 """The fields that are shown as plain text. Unlike a description, they never contain HTML."""
@@ -134,7 +144,8 @@ NO_CURRENCY: Final = (
     'has no currency: write 9.99 EUR, or give the currency of all prices without one, constants={"currency": "EUR"}'
 )
 OTHER_CURRENCY: Final = (
-    "has a currency that contradicts the currency column or the constant currency: correct one of them"
+    "has a currency that contradicts the currency column, the constant currency or, for a sale price, the price: "
+    "correct one of them"
 )
 NO_SUCH_CURRENCY: Final = "has no currency, and its currency column does not contain an ISO 4217 code, such as USD"
 TOO_PRECISE: Final = "has more decimals than its currency allows: round it, for example to 9.99 USD"
@@ -158,7 +169,7 @@ FIELD_SYNONYMS: Final[Mapping[str, str]] = {
 _IMAGES: Final = "additional_image_link"
 _NUMBERING: Final = "0123456789[]"
 _OF_GOOGLE: Final = frozenset({"id", "name"})
-_CURRENCY_NAMES: Final = frozenset(map(comparable, CURRENCY_NAMES))
+_COMPANIONS: Final = {comparable(name): role for role, names in COMPANION_NAMES.items() for name in names}
 _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
     field: {comparable(each): value for value, others in values.items() for each in (value, *others)}
     for field, values in OTHER_VALUES.items()
@@ -202,9 +213,9 @@ def with_one_id(names: Sequence[str], fields: Sequence[str | None]) -> list[str 
     ]
 
 
-def is_currency(name: str) -> bool:
-    """Returns whether a column or key with this name contains the currency of `price`."""
-    return comparable(name) in _CURRENCY_NAMES
+def companion_of(name: str) -> str | None:
+    """Returns what a column or key with this name says about prices (a key of `COMPANION_NAMES`), or None."""
+    return _COMPANIONS.get(comparable(name))
 
 
 def is_own(name: str, field: str) -> bool:

@@ -61,6 +61,7 @@ WITHOUT_LABEL: Final = f"{CLEANED}: the label, blanks and hyphens of a GTIN are 
 WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is removed"
 NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
 NO_CODE: Final = "is a placeholder: the product has no such code"
+NOT_ON_SALE: Final = "is not sent, because the row says that the product is not on sale"
 KIND_OF_SHOP: Final = "is a shop system's product kind, not a category, and is not sent"
 
 

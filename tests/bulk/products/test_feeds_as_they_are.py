@@ -466,7 +466,7 @@ async def test_gtins_are_cleaned_where_that_is_certain_and_wrong_ones_are_sent_w
     assert {issue.field for issue in report.warning_details} == {"gtin"}
     reasons = [issue.reason for issue in report.warning_details]
     assert ["check digit" in reason for reason in reasons[: len(wrong)]] == [True, True, *([False] * 4)]
-    assert all("is sent as it is" in reason for reason in reasons[: len(wrong)])
+    assert all("is sent unchanged" in reason for reason in reasons[: len(wrong)])
     findings = [each.text for each in (await lint_products(written(tmp_path, rows))).findings]
     assert any(text.startswith("gtin: 2 values") and "check digit" in text for text in findings)
     assert any(text.startswith("gtin: 4 values") and "8, 12, 13 or 14" in text for text in findings)
@@ -502,8 +502,53 @@ async def test_a_price_without_its_currency_or_against_it_is_refused_with_what_t
     _, stored = await load(written(tmp_path, [product("a", price="$9.99")]), constants={"currency": "USD"})
     assert stored["a"]["price"] == "9.99 USD"
     reasons = [each.reason for each in report.rejects]
-    parts = ["contradicts", "contradicts", "no ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
+    parts = ["contradicts", "contradicts", "not contain an ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
     assert [part in reason for part, reason in zip(parts, reasons, strict=True)] == [True] * 5
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("name", ["sale_price_currency", "Sale Currency"])
+async def test_a_sale_price_has_its_own_currency_or_that_of_the_price_and_never_another(
+    written: Any, name: str, tmp_path: Path
+) -> None:
+    given = [
+        *(("12.50", "9.50", "EUR", "USD"), ("12.50", "9.50", "USD", "USD"), ("12.50", "9.50", "", "USD")),
+        *(("12.50 EUR", "9.50", "EUR", ""), ("12.50 EUR", "9.50", "", ""), ("12.50 EUR", "$9.50", "", "")),
+        *(("12.50 EUR", "9.50 USD", "", ""), ("12.50", "9.50 EUR", "USD", "EUR"), ("12.50", "9.50", "Taler", "EUR")),
+    ]
+    names = ("price", "sale_price", name if written is not as_xml else "sale_price_currency", "currency")
+    rows = [product(str(at), **dict(zip(names, each, strict=True))) for at, each in enumerate(given)]
+    report, stored = await load(written(tmp_path, rows))
+    sent = {"1": "9.50 USD", "2": "9.50 USD", "3": "9.50 EUR", "4": "9.50 EUR"}
+    assert {key: each["sale_price"] for key, each in stored.items()} == sent
+    assert {issue.field for issue in report.rejects} == {"sale_price"}
+    assert (report.ignored_columns, report.warnings) == ((), 0)
+
+
+async def test_the_currency_of_a_price_goes_before_the_constant_one_and_a_missing_price_is_what_is_wrong() -> None:
+    rows = [product("a", price="9 EUR", sale_price="8"), product("b", price="9", sale_price="8", currency="EUR")]
+    rows += [product("c", price="9", sale_price="8"), product("d", price=None, sale_price=0)]
+    report, stored = await load(rows, constants={"currency": "USD"})
+    assert {key: each["sale_price"] for key, each in stored.items()} == {"a": "8 EUR", "b": "8 EUR", "c": "8 USD"}
+    (reject,) = report.rejects
+    assert (reject.product_id, reject.field, reject.reason) == ("d", "price", "is required")
+    ((_, reason),) = [(row.problem or ()) for row in await read([product("e", price="9,999 EUR", sale_price="8")])]
+    assert "three digits" in reason
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("no", ["No", "false", "0", False])
+async def test_the_sale_price_of_a_product_that_is_not_on_sale_is_not_sent(
+    written: Any, no: Any, tmp_path: Path
+) -> None:
+    other = "" if isinstance(no, str) else None
+    yes = "Yes" if isinstance(no, str) else True
+    flags = {"a": no, "b": yes, "c": other, "d": no}
+    rows = [product(key, sale_price="5.00 EUR", **{"On-Sale": flag}) for key, flag in flags.items()]
+    report, stored = await load(written(tmp_path, [*rows[:3], rows[3] | {"sale_price": ""}]))
+    assert [key for key, each in stored.items() if "sale_price" in each] == ["b", "c"]
+    assert [(issue.product_id, issue.field) for issue in report.warning_details] == [("a", "sale_price")]
+    assert report.ignored_columns == ()
 
 
 @pytest.mark.parametrize(

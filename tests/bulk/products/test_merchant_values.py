@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.products.merchant_values import (
-    CURRENCY_NAMES,
+    COMPANION_NAMES,
     FIELD_SYNONYMS,
     NO_CURRENCY,
     ONLY_WITHOUT_ID,
@@ -21,9 +21,9 @@ from socialapi.bulk.products.merchant_values import (
     SIGNS,
     TWO_READINGS,
     ambiguity,
+    companion_of,
     field_of,
     fields_of,
-    is_currency,
     understood,
     with_currency,
 )
@@ -266,9 +266,9 @@ def test_a_price_may_have_its_currency_elsewhere() -> None:
     assert with_currency("Rs. 1,299/-", "INR") == "1299.00 INR"
     assert with_currency("9.99 EUR", "USD") == "9.99 EUR USD"
     assert with_currency("1,299", "USD") == "1,299 USD"
-    for name in CURRENCY_NAMES:
-        assert is_currency(name)
-        assert field_of(name) is None
+    for companion, names in COMPANION_NAMES.items():
+        assert {companion_of(name) for name in names} == {companion}
+        assert {field_of(name) for name in names} == {None}
 
 
 ANYTHING: Final = st.one_of(
@@ -351,7 +351,7 @@ def test_the_documentation_lists_every_name_that_is_understood() -> None:
         field: (*names, ONLY_WITHOUT_ID) if field == "id" else names for field, names in OTHER_NAMES.items()
     }
     section = PAGE.read_text("utf-8").partition("\n### Names\n")[2].partition("\n### ")[0]
-    assert set(CURRENCY_NAMES) <= set(quoted(section))
+    assert {name for names in COMPANION_NAMES.values() for name in names} <= set(quoted(section))
 
 
 def test_the_documentation_lists_every_value_that_is_understood_and_what_it_says_is_so() -> None:

@@ -61,8 +61,10 @@ _ID_IS_ATTRIBUTE: Final = (
     'an id is read from an element id, not from an attribute: to read the attribute, give columns={{"id": "{}"}}'
 )
 _is_sale_date: Final = re.compile(
-    "(?:date|on)*sale(?:price|date)*(?:start|from|end|until|to)s?(?:date|time)?"
+    "(?:dates?|on)*(?:sale|special|discount|promo(?:tion(?:al)?)?|offer)(?:price|dates?|effective|period|valid|is|on)*"
+    "(?:start|begin|from|end|until|till|to|thru|through|expir\\w*|period|validity|dates)s?(?:on|at|date|time|gmt|utc)*"
 ).fullmatch
+_not_letters: Final = re.compile("[^a-z]").sub
 _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
 
@@ -243,7 +245,7 @@ class ProductColumns(FoundColumns):
             known = noted_as(name)
             if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
                 self.noted[known] = taken or self.noted.get(known, "")
-        dates = filter(_is_sale_date, map(comparable, names))
+        dates = (name for name in names if _is_sale_date(_not_letters("", comparable(name))))
         if "sale_price" in fields and SALE_DATES not in (*fields, *self.constants) and any(dates):
             remark = RowIssue(0, "", _SALE_HAS_NO_DATES)
             self.remarks += [] if remark in self.remarks else [remark]

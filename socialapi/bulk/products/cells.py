@@ -29,6 +29,7 @@ from socialapi.bulk.products.merchant_values import (
     interval_of,
     is_amount,
     is_own,
+    is_pence,
     known_currency,
     unchanged_tests,
     understood,
@@ -377,6 +378,7 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     column = _texts(field, priced)
     pairs = enumerate(zip(column.values, codes, strict=True))
     contradicted = {index for index, (value, code) in pairs if value and code and not value.endswith(f" {code}")}
+    contradicted.update(index for index, cell in enumerate(currencies) if isinstance(cell, str) and is_pence(cell))
     converted = [index for index in column.converted if index not in contradicted]
     return _Column(column.values, contradicted.union(column.unusual), converted)
 

@@ -104,6 +104,7 @@ def _codes(text: str) -> frozenset[str]:
 
 _SIGNS: Final = (
     "€ EUR Euro EUR EURO EUR euro EUR ₹ INR ₺ TRY ₴ UAH ₽ RUB ₪ ILS ₫ VND ₸ KZT ₾ GEL ₼ AZN ₱ PHP ₦ NGN ฿ THB "
+    "円 JPY грн UAH грн. UAH đ VND "
     "zł PLN Kč CZK Ft HUF TL TRY Rp IDR Rp. IDR RM MYR R ZAR KSh KES S/ PEN S/. PEN R$ BRL "
     "US$ USD A$ AUD AU$ AUD CA$ CAD HK$ HKD MX$ MXN NT$ TWD NZ$ NZD RD$ DOP S$ SGD"
 )
@@ -112,7 +113,8 @@ SIGNS: Final[Mapping[str, str]] = dict(zip(_SIGNS.split()[::2], _SIGNS.split()[1
 SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "$": _codes("USD CAD AUD NZD SGD HKD TWD BSD BBD BMD BZD FJD JMD TTD MXN ARS CLP COP UYU DOP"),
     "£": _codes("GBP EGP GIP FKP SHP LBP SYP SDG SSP"),
-    "¥": _codes("JPY CNY"),
+    **dict.fromkeys(("¥", "￥"), _codes("JPY CNY")),
+    **dict.fromkeys(("руб", "руб."), _codes("RUB BYN")),  # noqa: RUF001
     "₩": _codes("KRW KPW"),
     **dict.fromkeys(("Rs", "Rs."), _codes("INR PKR LKR NPR MUR SCR")),
     "C$": _codes("CAD NIO"),
@@ -147,6 +149,8 @@ OTHER_CURRENCY: Final = (
     "has a currency that contradicts the currency column, the constant currency or, for a sale price, the price: "
     "correct one of them"
 )
+_PENCE: Final = frozenset({"GBp", "GBX", "gbx"})
+IN_PENCE: Final = "is in pence: write it in pounds, for example 12.99 GBP"
 NO_SUCH_CURRENCY: Final = "has no currency, and its currency column does not contain an ISO 4217 code, such as USD"
 TOO_PRECISE: Final = "has more decimals than its currency allows: round it, for example to 9.99 USD"
 
@@ -263,6 +267,8 @@ def why_not_together(price: str, currency: str) -> str | None:
     """Returns why a price cannot be read with the currency next to it, or None."""
     parts, code = _parts_of_price(price), known_currency(currency)
     units = [] if parts is None else _units(parts)
+    if is_pence(currency) or not _PENCE.isdisjoint(units):
+        return IN_PENCE
     if code is not None:
         return None if _agree(units, code) else OTHER_CURRENCY
     is_needed = parts is not None and not units and bool(currency.strip()) and not is_null_word(currency.strip())
@@ -272,7 +278,14 @@ def why_not_together(price: str, currency: str) -> str | None:
 def known_currency(text: str) -> str | None:
     """Returns the currency code for a code in any case or for a currency's own symbol, or None for other strings."""
     code = SIGNS.get(text.strip(), text.strip().upper())
-    return code if code in CURRENCIES else None
+    return code if code in CURRENCIES and not is_pence(text) else None
+
+
+def is_pence(text: str) -> bool:
+    """Returns whether a string is a code of the penny, a hundredth of a pound. Only the case of `GBp` tells it from the
+    pound.
+    """
+    return text.strip() in _PENCE
 
 
 def decimals_of(code: str) -> int:
@@ -287,6 +300,8 @@ def ambiguity(field: str, text: str) -> str | None:
     units, number = _units(parts), parts["number"]
     if not units:
         return NO_CURRENCY
+    if not _PENCE.isdisjoint(units):
+        return IN_PENCE
     code = _code_of(units)
     if not SHARED_SIGNS.keys().isdisjoint(units) and code is None:
         return SHARED_SIGN
@@ -308,6 +323,8 @@ _keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
 _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
 _no_cents: Final = re.compile(r"(?<=[0-9])(?:([.,])[-\u2013\u2014]{1,2}|[/:][-\u2013\u2014])(?![0-9])")
 """Finds the marks that merchants write in place of zero cents: `12,-`, `1,299/-`, `99:-`."""
+_before_dollar: Final = re.compile(r"(?<=[A-Z]) (?=\$)")
+"""Finds the blank in `US $9.99`."""
 _is_price: Final = re.compile(
     rf"({_UNIT})? ?({_UNIT})? ?(?P<number>(?:(?<![^\W\d_])[.,])?[0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})? ?({_UNIT})?"
 ).fullmatch
@@ -375,7 +392,8 @@ def interval_of(given: Mapping[Any, Any]) -> str | None:
 
 def _parts_of_price(text: str) -> re.Match[str] | None:
     """Matches the number of a price, and up to two units on either side. Returns None for other strings."""
-    return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(_without_entities(text))))
+    plain = _before_dollar.sub("", even_blanks(_without_entities(text)))
+    return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", plain))
 
 
 def even_blanks(text: str) -> str:
@@ -389,9 +407,9 @@ def _units(parts: re.Match[str]) -> list[str]:
 
 def _code_of(units: Sequence[str]) -> str | None:
     """Returns the currency that the units of a price name, or None if they contradict each other."""
-    codes = {SIGNS.get(unit, unit.upper()) for unit in units if unit not in SHARED_SIGNS}
+    codes = {known_currency(unit) for unit in units if unit not in SHARED_SIGNS}
     code = next(iter(codes), None)
-    return code if len(codes) == 1 and code in CURRENCIES and _agree(units, code) else None
+    return code if len(codes) == 1 and code is not None and _agree(units, code) else None
 
 
 def _agree(units: Sequence[str], code: str) -> bool:

@@ -201,6 +201,11 @@ def test_a_sale_window_is_two_times_with_a_slash_between_them(text: str, expecte
         ("9.99 CAD", "CAD $9.99|$CAD 9.99|9.99$CAD|C$ 9.99 CAD|CA$9.99"),
         ("9.90 CHF", "Fr. 9.90 CHF|CHF SFr. 9,90"),
         ("99.50 TRY", "99,50 TL|₺99,50 TRY"),
+        ("12800 JPY", "12,800円|12,800 円|￥12,800 JPY"),
+        ("12.90 USD", "US $12.90|12,90 US $|US $12.90 USD"),
+        ("99.50 UAH", "99,50 грн|99.50 грн.|99,50 грн. UAH"),
+        ("99.50 RUB", "99,50 руб. RUB|99.50 руб RUB"),  # noqa: RUF001
+        ("12500 VND", "12.500 đ|12,500đ"),
         ("10000 KRW", "₩10,000 KRW|KRW 10.000"),
         ("10000 IDR", "Rp 10.000|Rp10.000|Rp. 10.000|10.000 IDR|Rp 10.000 IDR"),
         ("99.99 ZAR", "R 99.99|R99,99|99.99 ZAR"),
@@ -225,6 +230,7 @@ def test_prices_are_understood_where_they_can_only_be_read_in_one_way(expected: 
         *("9.99 XBT", "9.99 USD EUR", "€9.99 USD", "$9.99 EUR", "-9.99 EUR", "9.99 EUR/kg", "from 9.99 EUR", "9,9,9 EUR"),
         *("1,2345.00 EUR", "1.299.00 EUR", "1 2345 EUR", "٩.٩٩ EUR", "EUR", "", "NaN EUR", "1e3 EUR", "9.99 US Dollar"),
         *("10,-20 EUR", "USD 9.99 - USD 19.99", "free", "0", "C$ 10", "Rs. 1,299/-", "USD.50", "99:-", "₩10,000", "kr 99"),
+        *("1299 GBp", "GBp 1299", "12.99GBp", "£12.99 GBp", "1299 GBX", "99 руб.", "￥900", "C $12.90", "EUR US $9"),  # noqa: RUF001
     ],
 )  # fmt: skip
 def test_prices_that_would_be_guesses_stay_and_are_refused(text: str) -> None:
@@ -264,6 +270,8 @@ def test_a_price_may_have_its_currency_elsewhere() -> None:
     assert with_currency("99 kr", "SEK") == "99 SEK"
     assert with_currency("9,99", "€") == "9.99 EUR"
     assert with_currency("Rs. 1,299/-", "INR") == "1299.00 INR"
+    assert with_currency("12,800円", "JPY") == "12800 JPY"
+    assert with_currency("99 руб.", "BYN") == "99 BYN"  # noqa: RUF001
     assert with_currency("9.99 EUR", "USD") == "9.99 EUR USD"
     assert with_currency("1,299", "USD") == "1,299 USD"
     for companion, names in COMPANION_NAMES.items():

@@ -196,6 +196,15 @@ async def test_ids_that_became_floats_over_night_are_the_same_products(tmp_path:
     assert catalog.products == before
 
 
+@pytest.mark.parametrize("price", ["249.99", "89.99", "19.99", "1299.9", "0.1", "5.0"])
+async def test_a_price_in_a_column_of_short_floats_is_the_number_that_was_stored(price: str) -> None:
+    table = pyarrow.Table.from_pylist([product("a", price=None, currency="EUR")])
+    table = table.append_column("price", pyarrow.array([float(price)], pyarrow.float32()))
+    for source in (table, polars.DataFrame(table)):
+        (row,) = await read(source)
+        assert (row.shape["price"], row.problem) == (f"{price.removesuffix('.0')} EUR", None)
+
+
 @pytest.mark.parametrize("kind", [pyarrow.float16(), pyarrow.float32()], ids=str)
 async def test_a_column_of_short_floats_is_sure_of_fewer_digits(kind: pyarrow.DataType) -> None:
     limit = 2**11 if kind == pyarrow.float16() else 2**24

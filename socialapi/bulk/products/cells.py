@@ -47,6 +47,7 @@ from socialapi.bulk.products.texts import (
     NOT_ON_SALE,
     NOT_UNICODE,
     NOT_UTF8,
+    has_break,
     has_invisible,
     read_text,
     starts_marked,
@@ -450,12 +451,12 @@ class _Tests:
             return False
         if self.is_identifier:
             may_be_float = any(map(together.__contains__, ".,eE"))
-            has_more = not together.isascii() and has_invisible(together) is not None
-            if has_more or (may_be_float and any(map(looks_like_float, texts))):
+            if has_break(together) is not None or (may_be_float and any(map(looks_like_float, texts))):
                 return False
-        if self.may_have_entities and has_entity(together) is not None:
+        if not together.isascii() and has_invisible(together) is not None:
             return False
-        return all(all(map(test, texts)) for test in self.every)
+        has_entities = self.may_have_entities and has_entity(together) is not None
+        return not has_entities and all(all(map(test, texts)) for test in self.every)
 
 
 @functools.cache

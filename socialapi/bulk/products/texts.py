@@ -6,11 +6,12 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.inputs.leftovers import unwrapped
+from socialapi.bulk.inputs.leftovers import unwrapped, without_zero_width
 from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word, written_forms
 from socialapi.bulk.inputs.numbers import has_length_of_gtin, is_gtin, looks_like_float
 from socialapi.bulk.inputs.reader import has_undecoded
 from socialapi.bulk.products.merchant_values import (
+    PLAIN_TEXTS,
     PRICES,
     TOO_PRECISE,
     ambiguity,
@@ -37,7 +38,7 @@ NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
 NUL: Final = "holds a NUL byte"
 CONTROL: Final = "has a control character"
-INVISIBLE: Final = "has an invisible character, such as a zero-width space: remove it"
+INVISIBLE: Final = "has an invisible character, such as a line break or a zero-width space: remove it"
 TWO_COUNTS: Final = (
     "has three digits after its only separator, which may be a thousands or a decimal separator: write 1000 or 1"
 )
@@ -45,8 +46,8 @@ ROUNDED: Final = (
     "was rounded by a spreadsheet or a program (1.23457E+11), and its last digits are lost: export the column as text"
 )
 WITHOUT_MARKS: Final = (
-    f'{CLEANED}: characters that a spreadsheet or copying adds around a value (="…", an apostrophe, and for ids also '
-    "quotation marks and invisible characters) are removed"
+    f'{CLEANED}: characters that a spreadsheet or copying adds around a value (="…", an apostrophe, invisible '
+    "characters, and for ids also quotation marks) are removed"
 )
 WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are removed"
 NO_GTIN: Final = (
@@ -85,8 +86,12 @@ _has_point: Final = re.compile(r"([0-9]{1,15})[.,]0+").fullmatch
 _is_count: Final = re.compile(r"(-?)([0-9](?:[0-9.,'\u2019 ]*[0-9])?)").fullmatch
 _MOST_DIGITS: Final = 18
 _MOST_DIGITS_OF_FLOAT: Final = 15
-has_invisible: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]").search
-"""Finds characters that are invisible in every script."""
+_INVISIBLE: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+"""Matches characters that are invisible in every script."""
+has_invisible: Final = _INVISIBLE.search
+has_break: Final = re.compile("[\t\n\r\x80-\x9f\u2028\u2029]").search
+_FREE_TEXTS: Final = frozenset({*PLAIN_TEXTS, "description", CATEGORY, "taxonomy_product_category"})
+"""The fields in which an invisible character may belong to the text."""
 _is_service_price: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 """Matches a price in the format of the service."""
 
@@ -169,7 +174,10 @@ def _problem(text: str) -> str | None:
 def _without_marks(field: str, text: str) -> str:
     """Returns a value without the marks that a spreadsheet puts around it."""
     if field in IDENTIFIERS and field != "mpn":  # an mpn may end in an inch mark
-        return unwrapped(text).text or text
+        plain = unwrapped(text).text
+        return plain if plain and plain in text else text  # nothing inside an id is removed
+    if field not in IDENTIFIERS | _FREE_TEXTS:
+        text = _INVISIBLE.sub("", text).strip()
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()
     if text.startswith("'") and not text.endswith("'") and (field not in _OF_WORDS or _is_guarded(text)):
@@ -195,7 +203,7 @@ def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
     is_float = looks_like_float(text) is not None
     if _is_rounded(text) is not None or (field == "gtin" and is_float and "e" in text.lower()):
         return TextReading(text, ROUNDED)
-    if has_invisible(text) is not None:
+    if has_invisible(text) is not None or has_break(text) is not None or without_zero_width(text)[0] != text:
         return TextReading(text, INVISIBLE)
     if field == "gtin":
         if (whole := _has_point(text)) is not None:

@@ -245,6 +245,24 @@ async def test_control_characters_are_left_out_of_texts_and_refused_in_ids(writt
 
 
 @EVERY_FORMAT
+async def test_invisible_characters_are_no_part_of_prices_and_addresses(written: Any, tmp_path: Path) -> None:
+    plain = {"sale_price": "9.50 ILS", "mobile_link": "https://m.example/a", "gender": "male"}
+    plain["additional_image_link"] = "https://a.example/1.jpg,https://a.example/2.jpg"
+    row = product("a", price="12.50 ILS", title="a\u200bb", **plain)
+    marked = {
+        "price": "\u200f12.50 ILS",
+        "sale_price": "\u202a9.50 \u200bILS\u202c",
+        "link": f"{row['link']}\u200b",
+        "image_link": f"\ufeff{row['image_link']}",
+        "mobile_link": "https://m.exam\u00adple/a",
+        "additional_image_link": "https://a.example/1.jpg\u200b,https://a.example/2.jpg\u200e",
+    }
+    report, stored = await load(written(tmp_path, [row | marked]))
+    assert stored == {"a": row}
+    assert warned(report) == sorted(marked)
+
+
+@EVERY_FORMAT
 async def test_entities_of_html_are_characters_in_names_and_addresses(written: Any, tmp_path: Path) -> None:
     row = product(
         "a",

@@ -49,6 +49,7 @@ from socialapi.bulk.products.texts import (
     NOT_UTF8,
     has_break,
     has_invisible,
+    is_damaged,
     read_text,
     starts_marked,
 )
@@ -453,7 +454,7 @@ class _Tests:
             may_be_float = any(map(together.__contains__, ".,eE"))
             if has_break(together) is not None or (may_be_float and any(map(looks_like_float, texts))):
                 return False
-        if not together.isascii() and has_invisible(together) is not None:
+        if not together.isascii() and (has_invisible(together) is not None or any(map(is_damaged, texts))):
             return False
         has_entities = self.may_have_entities and has_entity(together) is not None
         return not has_entities and all(all(map(test, texts)) for test in self.every)

@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.inputs.leftovers import unwrapped, without_zero_width
+from socialapi.bulk.inputs.leftovers import is_mojibake, unwrapped, without_zero_width
 from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word, written_forms
 from socialapi.bulk.inputs.numbers import has_length_of_gtin, is_gtin, looks_like_float
 from socialapi.bulk.inputs.reader import has_undecoded
@@ -27,7 +27,7 @@ from socialapi.bulk.products.merchant_values import (
 )
 from socialapi.bulk.products.rows import FIELDS, REQUIRED
 from socialapi.internal.records import FrozenRecord
-from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, NULL_WORD
+from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, MOJIBAKE, NULL_WORD
 
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"
@@ -39,6 +39,9 @@ NOT_UNICODE: Final = "is not UTF-8 text"
 NUL: Final = "holds a NUL byte"
 CONTROL: Final = "has a control character"
 INVISIBLE: Final = "has an invisible character, such as a line break or a zero-width space: remove it"
+LOST_CHARACTER: Final = (
+    "has a \ufffd in place of a character that was lost, and is sent unchanged: export the file again as UTF-8"
+)
 TWO_COUNTS: Final = (
     "has three digits after its only separator, which may be a thousands or a decimal separator: write 1000 or 1"
 )
@@ -73,7 +76,7 @@ SHOP_KINDS: Final = (
 """The product kinds that shop systems write into a `product_type` column."""
 CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
-_OF_WORDS: Final = frozenset({"title", "description", "brand", "size"})
+_OF_WORDS: Final = frozenset({"title", "description", "brand"})
 """The fields in which a leading apostrophe may be part of the value, such as the brand '47."""
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
 _is_guarded: Final = re.compile("'[=+@-]").match
@@ -142,6 +145,8 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
         warnings.append(WITHOUT_CONTROLS)
     if (problem := _problem(plain)) is not None:
         return TextReading(text, problem)
+    if is_damaged(plain):
+        warnings.append(LOST_CHARACTER if "\ufffd" in plain else MOJIBAKE)
     if plain in LEFT_OUT[field]:
         reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_CODE
         return TextReading("", None, (*warnings, reason))
@@ -154,6 +159,11 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
             return TextReading(text, problem)
         plain = with_currency(plain, currency)
     return _other(field, plain, warnings)
+
+
+def is_damaged(text: str) -> bool:
+    """Returns whether a string seems to have been read in the wrong encoding."""
+    return not text.isascii() and ("\ufffd" in text or is_mojibake(text))
 
 
 def _problem(text: str) -> str | None:

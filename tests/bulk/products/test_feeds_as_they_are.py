@@ -109,7 +109,7 @@ async def test_an_id_that_was_copied_with_marks_or_invisible_characters_is_the_s
         ("title", "'Tis the season"),
         ("brand", "'47"),
         ("title", "'Quoted'"),
-        ("size", "'34"),
+        ("size", "'34'"),
         ("mpn", "'12'"),
         ("mpn", "5'11"),
     ],
@@ -123,7 +123,7 @@ async def test_other_apostrophes_are_part_of_the_text(field: str, text: str) -> 
     ("field", "text"),
     [
         *(("availability", "in stock"), ("condition", "new"), ("link", "https://shop.example/a")),
-        *(("gender", "male"), ("color", "red"), ("custom_label_0", "sale")),
+        *(("gender", "male"), ("color", "red"), ("custom_label_0", "sale"), ("size", "36")),
     ],
 )
 async def test_an_apostrophe_that_keeps_a_cell_as_text_is_left_out(field: str, text: str) -> None:
@@ -260,6 +260,22 @@ async def test_invisible_characters_are_no_part_of_prices_and_addresses(written:
     report, stored = await load(written(tmp_path, [row | marked]))
     assert stored == {"a": row}
     assert warned(report) == sorted(marked)
+
+
+@EVERY_FORMAT
+async def test_texts_that_another_program_has_damaged_are_sent_with_a_warning(written: Any, tmp_path: Path) -> None:
+    fine = {
+        "title": "Müsli à la façon, 5 €",
+        "brand": "Ökoland",
+        "size": "½",
+        "custom_label_0": "Ångström",
+        "color": "青",
+    }
+    damaged = {"title": "Müsli".encode().decode("cp1252"), "description": "M\ufffdsli", "color": "gr\ufffdn"}
+    report, stored = await load(written(tmp_path, [product("a", **fine), product("b", **fine | damaged)]))
+    assert stored == {"a": product("a", **fine), "b": product("b", **fine | damaged)}
+    assert (warned(report), {issue.product_id for issue in report.warning_details}) == (sorted(damaged), {"b"})
+    assert all("as UTF-8" in issue.reason for issue in report.warning_details)
 
 
 @EVERY_FORMAT

@@ -32,7 +32,6 @@ from socialapi.bulk.products.merchant_values import (
     is_pence,
     known_currency,
     unchanged_tests,
-    understood,
 )
 from socialapi.bulk.products.price_objects import UNCLEAR_PRICE, has_currency, price_of
 from socialapi.bulk.products.rows import REQUIRED, ProductRow
@@ -106,6 +105,8 @@ class _Reading:
         """Maps each row with a problem to its first unusable field, the location in the file, and the reason."""
         self._warnings: dict[int, list[tuple[str, str]]] = {}
         self._converted: dict[int, list[str]] = {}
+        self._further_images = dict[int, str]()
+        """The further images in the `image_link` of a row."""
         self._has_gaps = False
         self._unchecked = set[int]()
         """The rows with a value that may be invalid for its field."""
@@ -195,7 +196,7 @@ class _Reading:
             if not _differ(value, before[index]):
                 continue
             if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
-                before[index] = understood(field, f"{before[index]},{value}")
+                before[index] = self._images(index, before[index], value)
                 continue
             if field in _OF_SEVERAL:
                 self._warn(index, field, FIRST_OF_SEVERAL)
@@ -203,6 +204,13 @@ class _Reading:
             problems[index] = f"occurs twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
             if field == "id":  # either value may be the right id
                 before[index] = ""
+
+    def _images(self, index: int, one: str, other: str) -> str:
+        """Returns the additional images of a row from two cells."""
+        reading = read_text(IMAGES, f"{one},{other}" if one else other)
+        for warning in reading.warnings:
+            self._warn(index, IMAGES, warning)
+        return str(reading.value)
 
     def shapes(self) -> Iterator[dict[str, Any]]:
         """Yields the fields to send for each row."""
@@ -235,6 +243,8 @@ class _Reading:
                 number, {}, ("", location + problem.reason), values, is_blank=problem is IS_BLANK, location=location
             )
         field, location, reason = self._problems.get(index, ("", "", ""))
+        if index in self._further_images and isinstance(shape.get(IMAGES, ""), str):
+            shape[IMAGES] = self._images(index, shape.get(IMAGES, ""), self._further_images[index])
         if (problem := block.ambiguous.get(index)) is not None:
             field, location, reason = "", block.location_of(index, problem.column), problem.reason
             values = None if values is None else [*values, *problem.surplus]
@@ -302,6 +312,8 @@ class _Reading:
         reading = read_text(field, text, currency)
         for warning in reading.warnings:
             self._warn(index, field, warning)
+        if reading.images:
+            self._further_images[index] = reading.images
         if reading.value not in (text, ""):
             self._converted.setdefault(index, []).append(field)
         is_no_file = self._block.lines is None

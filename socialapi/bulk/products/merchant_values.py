@@ -31,7 +31,7 @@ from socialapi.bulk.inputs.leftovers import ZERO_WIDTH
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.numbers import is_gtin
 from socialapi.models.money import CURRENCIES
-from socialapi.models.products import Levels, Price, Product
+from socialapi.models.products import MAX_ADDITIONAL_IMAGES, Levels, Price, Product
 from socialapi.models.validation import Test, parse_iso_8601
 
 OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -240,11 +240,15 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
     """
     if field in PRICES:
         return (_has_one_reading,)
+    if field in URLS:
+        return (lambda text: has_next_url(text) is None,)
     if field in MAY_HAVE_ENTITIES:  # the caller searches many values for entities at once
         return ()
     if field == "gtin":
         return (is_gtin,)
     convert = _CONVERSIONS.get(field)
+    if field == _IMAGES and convert is not None:
+        return (lambda text: convert(text) == text and text.count(",") < MAX_ADDITIONAL_IMAGES,)
     return () if convert is None else (lambda text: convert(text) == text,)
 
 
@@ -477,6 +481,8 @@ def _moment(text: str) -> str | None:
 
 _PLAIN_URL: Final = r"https?://[^\s/,;|<][^\s,;|<]*"
 _are_plain_urls: Final = re.compile(rf"{_PLAIN_URL}(?:,{_PLAIN_URL})*", re.IGNORECASE).fullmatch
+has_next_url: Final = re.compile(r"[\s,;|>]https?://", re.IGNORECASE).search
+"""Finds the start of another URL after a separator."""
 _starts_url: Final = re.compile(r"https?://", re.IGNORECASE).match
 _between_images: Final = re.compile(
     r"((?:[\s,;|]|(?:<|&lt;)/?(?:br|p|li|ul|div)\s{0,9}/?(?:>|&gt;))+)", re.IGNORECASE

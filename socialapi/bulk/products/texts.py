@@ -14,9 +14,11 @@ from socialapi.bulk.products.merchant_values import (
     PLAIN_TEXTS,
     PRICES,
     TOO_PRECISE,
+    URLS,
     ambiguity,
     even_blanks,
     gtins_in,
+    has_next_url,
     is_undecided,
     pieces_of_images,
     plain_amount,
@@ -27,6 +29,7 @@ from socialapi.bulk.products.merchant_values import (
 )
 from socialapi.bulk.products.rows import FIELDS, REQUIRED
 from socialapi.internal.records import FrozenRecord
+from socialapi.models.products import MAX_ADDITIONAL_IMAGES
 from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, MOJIBAKE, NULL_WORD
 
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
@@ -61,6 +64,10 @@ WRONG_CHECK_DIGIT: Final = (
     "is not a GTIN, and is sent unchanged: its last digit, the check digit, does not match the others"
 )
 FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
+FIRST_IMAGE: Final = "has several URLs; the first one is sent here, and the others as additional_image_link"
+FIRST_IMAGES: Final = f"has more than {MAX_ADDITIONAL_IMAGES} URLs; the first {MAX_ADDITIONAL_IMAGES} are sent"
+SEVERAL_URLS: Final = "has several URLs: give one"
+BLANK_IN_URL: Final = "has a blank in its URL: write %20 instead"
 WITHOUT_LABEL: Final = f"{CLEANED}: the label, blanks and hyphens of a GTIN are removed"
 WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is removed"
 NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
@@ -126,11 +133,14 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for 
 
 @attrs.frozen
 class TextReading(FrozenRecord):
-    """The value to send (an empty string is not sent), the problem or None, and warnings for the report."""
+    """The value to send (an empty string is not sent), the problem or None, and warnings for the report. `images` are
+    the further images in an `image_link`.
+    """
 
     value: str | int
     problem: str | None = None
     warnings: tuple[str, ...] = ()
+    images: str = ""
 
 
 def read_text(field: str, text: str, currency: str | None = None) -> TextReading:
@@ -231,9 +241,21 @@ def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
 
 
 def _other(field: str, text: str, warnings: list[str]) -> TextReading:
+    if field in URLS and has_next_url(text) is not None:
+        if field != "image_link":
+            return TextReading(text, SEVERAL_URLS)
+        first, _, further = understood(IMAGES, text).partition(",")
+        return TextReading(first, None, (*warnings, FIRST_IMAGE), further)
+    if field in URLS and len(text.split()) > 1:
+        return TextReading(text, BLANK_IN_URL)
     meant, unclear = understood(field, text), ambiguity(field, text)
-    if field == IMAGES and meant != text and any(map(is_null_word, pieces_of_images(text))):
-        warnings.append(NULL_WORD)
+    if field == IMAGES:
+        # A single mark, as in `a.jpg - b.jpg`, is a separator.
+        has_null_words = any(len(each) > 1 and is_null_word(each) for each in pieces_of_images(text))
+        warnings += [NULL_WORD] if has_null_words and meant != text else []
+        urls = meant.split(",")
+        warnings += [FIRST_IMAGES] if len(urls) > MAX_ADDITIONAL_IMAGES else []
+        meant = ",".join(urls[:MAX_ADDITIONAL_IMAGES])
     if field in PRICES and without_noise(meant) is None:
         return TextReading(text, TOO_PRECISE)
     if unclear is not None:

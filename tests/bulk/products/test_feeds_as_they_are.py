@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from socialapi.bulk.linting.product_linter import lint_products
+from socialapi.bulk.products.texts import IMAGES
 from socialapi.errors import InvalidInput
 from socialapi.reports import NULL_WORD, UpsertReport
 from tests.bulk.catalog_feeds import with_check_digit
@@ -530,9 +531,9 @@ async def test_a_price_without_its_currency_or_against_it_is_refused_with_what_t
     written: Any, tmp_path: Path
 ) -> None:
     prices = {"9.99 EUR": "USD", "$9.99": "EUR", "9.99": "Taler", "9,99": "null", "9.98": "", "99:-": "Euro"}
-    rows = [product(price, price=price, currency=currency) for price, currency in prices.items()]
+    rows = [product(str(at), price=price, currency=prices[price]) for at, price in enumerate(prices)]
     report, stored = await load(written(tmp_path, rows))
-    assert {key: each["price"] for key, each in stored.items()} == {"99:-": "99.00 EUR"}
+    assert {key: each["price"] for key, each in stored.items()} == {"5": "99.00 EUR"}
     _, stored = await load(written(tmp_path, [product("a", price="$9.99")]), constants={"currency": "USD"})
     assert stored["a"]["price"] == "9.99 USD"
     reasons = [each.reason for each in report.rejects]
@@ -624,6 +625,71 @@ async def test_numbered_columns_of_images_and_the_id_of_tiktok_are_read(names: S
     report, stored = await load(as_csv(tmp_path, [row | dict(zip(names, images, strict=True))]))
     assert stored == {"a": product("a", additional_image_link=",".join(images))}
     assert report.ignored_columns == ()
+
+
+def images(*numbers: int) -> list[str]:
+    return [f"https://a.example/{number}.jpg" for number in numbers]
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("between", [",", "|", ";", ", ", " ", "<br>"])
+async def test_the_first_of_several_images_is_the_image_and_the_others_are_additional_ones(
+    written: Any, between: str, tmp_path: Path
+) -> None:
+    several = between.join(images(1, 2, 3))
+    rows = [product("a", image_link=several, additional_image_link=""), product("b", image_link=several)]
+    rows[1]["additional_image_link"] = ",".join(images(2, 9))
+    rows += [product("d")]
+    report, stored = await load(written(tmp_path, rows))
+    assert [each["image_link"] for each in stored.values()] == [*images(1, 1), "https://shop.example/d.jpg"]
+    sent = [each.get("additional_image_link") for each in stored.values()]
+    assert sent == [",".join(images(2, 3)), ",".join(images(2, 9, 3)), None]
+    assert [(issue.product_id, issue.field) for issue in report.warning_details] == [
+        ("a", "image_link"),
+        ("b", "image_link"),
+    ]
+
+
+@pytest.mark.parametrize("field", ["link", "mobile_link"])
+async def test_several_addresses_of_a_page_and_blanks_in_addresses_are_refused_with_the_reason(field: str) -> None:
+    rows = [product("a", **{field: "https://a.example/1,https://a.example/2"}), product("b", image_link="")]
+    rows += [
+        product("c", **{field: "https://a.example/My Mug"}),
+        product("d", image_link="https://a.example/My Mug.jpg"),
+    ]
+    rows += [
+        product("e", **{field: "https://a.example/?u=https://b.example/,1;2"}),
+        product("f", image_link=images(1)[0]),
+    ]
+    rows[1]["image_link"] = f"{images(1)[0]},img/2.jpg,{images(3)[0]}"
+    report, stored = await load(rows)
+    assert [*stored] == ["e", "f"]
+    assert [(issue.product_id, issue.field) for issue in report.rejects] == [
+        *(("a", field), ("b", "additional_image_link"), ("c", field), ("d", "image_link")),
+    ]
+    assert ["URL" in issue.reason for issue in report.rejects] == [True] * 4
+    assert ["%20" in issue.reason for issue in report.rejects] == [False, False, True, True]
+
+
+@EVERY_FORMAT
+async def test_more_than_ten_additional_images_are_the_first_ten(written: Any, tmp_path: Path) -> None:
+    columns = {
+        "additional_image_link": ",".join(images(*range(8))),
+        "additional_image_link_2": ",".join(images(*range(5, 13))),
+    }
+    first = dict.fromkeys(columns, "") | {IMAGES: ",".join(images(*range(15)))}
+    rows = [product("a", **first), product("b", **columns)]
+    rows += [
+        product("c", additional_image_link=" - ".join(images(*range(10)))),
+        product("d", image_link=" ".join(images(*range(12)))),
+    ]
+    report, stored = await load(written(tmp_path, rows))
+    assert [each["additional_image_link"] for each in stored.values()] == [
+        *[",".join(images(*range(10)))] * 3,
+        ",".join(images(*range(1, 11))),
+    ]
+    warnings = [(issue.product_id, issue.field) for issue in report.warning_details]
+    assert warnings == [*(("a", IMAGES), ("b", IMAGES)), *(("d", "image_link"), ("d", IMAGES))]
 
 
 @EVERY_FORMAT

@@ -240,16 +240,13 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
     """
     if field in PRICES:
         return (_has_one_reading,)
-    if field in URLS:
-        return (lambda text: has_next_url(text) is None,)
+    further = _FURTHER_TESTS.get(field, ())
     if field in MAY_HAVE_ENTITIES:  # the caller searches many values for entities at once
-        return ()
+        return further
     if field == "gtin":
         return (is_gtin,)
     convert = _CONVERSIONS.get(field)
-    if field == _IMAGES and convert is not None:
-        return (lambda text: convert(text) == text and text.count(",") < MAX_ADDITIONAL_IMAGES,)
-    return () if convert is None else (lambda text: convert(text) == text,)
+    return further if convert is None else (*further, lambda text: convert(text) == text)
 
 
 def with_currency(price: str, currency: str) -> str:
@@ -529,9 +526,18 @@ def pieces_of_images(text: str) -> list[str]:
 def _levels(text: str) -> str:
     if has_entity(text) is None and _keeps_levels_rule(text) is not None:
         return text
-    plain = _without_entities(text)
-    levels = [level.strip() for level in plain.split(">")]
+    levels = [level.strip() for level in _arrow.sub(">", _without_entities(text)).split(">")]
     return " > ".join(levels) if all(levels) else text
+
+
+_arrow: Final = re.compile("[-=>]+>")
+_between_paths: Final = re.compile("[,;|](?! [^>]*&)").split  # as in `Food > Grains, Rice & Cereal > Rice`
+
+
+def paths_in(text: str) -> list[str]:
+    """Returns the category paths in a text, which is one path unless each of its parts has several levels."""
+    paths = [path.strip() for path in _between_paths(text)]
+    return paths if all(" > " in path for path in paths) else [text]
 
 
 _ENTITY: Final = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
@@ -576,4 +582,9 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "product_type": _levels,
     **dict.fromkeys(PLAIN_TEXTS, _without_entities),
     **dict.fromkeys(URLS, _url),
+}
+_FURTHER_TESTS: Final[Mapping[str, tuple[Test, ...]]] = {
+    "product_type": (lambda text: len(paths_in(text)) == 1,),
+    "additional_image_link": (lambda text: text.count(",") < MAX_ADDITIONAL_IMAGES,),
+    **dict.fromkeys(URLS, (lambda text: has_next_url(text) is None,)),
 }

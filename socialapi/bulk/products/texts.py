@@ -20,6 +20,7 @@ from socialapi.bulk.products.merchant_values import (
     gtins_in,
     has_next_url,
     is_undecided,
+    paths_in,
     pieces_of_images,
     plain_amount,
     understood,
@@ -64,6 +65,7 @@ WRONG_CHECK_DIGIT: Final = (
     "is not a GTIN, and is sent unchanged: its last digit, the check digit, does not match the others"
 )
 FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
+MAY_BE_SEVERAL: Final = "may have several categories, and is sent unchanged: give one"
 FIRST_IMAGE: Final = "has several URLs; the first one is sent here, and the others as additional_image_link"
 FIRST_IMAGES: Final = f"has more than {MAX_ADDITIONAL_IMAGES} URLs; the first {MAX_ADDITIONAL_IMAGES} are sent"
 SEVERAL_URLS: Final = "has several URLs: give one"
@@ -256,6 +258,11 @@ def _other(field: str, text: str, warnings: list[str]) -> TextReading:
         urls = meant.split(",")
         warnings += [FIRST_IMAGES] if len(urls) > MAX_ADDITIONAL_IMAGES else []
         meant = ",".join(urls[:MAX_ADDITIONAL_IMAGES])
+    if field == CATEGORY and len(paths := paths_in(meant)) > 1:
+        # A comma before a blank may also be part of a name.
+        is_sure = ", " not in meant or len({path.partition(">")[0] for path in paths}) == 1
+        warnings.append(FIRST_OF_SEVERAL if is_sure else MAY_BE_SEVERAL)
+        meant = paths[0] if is_sure else meant
     if field in PRICES and without_noise(meant) is None:
         return TextReading(text, TOO_PRECISE)
     if unclear is not None:

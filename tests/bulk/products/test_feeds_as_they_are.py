@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from socialapi.bulk.linting.product_linter import lint_products
-from socialapi.bulk.products.texts import IMAGES
+from socialapi.bulk.products.texts import FIRST_OF_SEVERAL, IMAGES, MAY_BE_SEVERAL
 from socialapi.errors import InvalidInput
 from socialapi.reports import NULL_WORD, UpsertReport
 from tests.bulk.catalog_feeds import with_check_digit
@@ -301,6 +301,29 @@ async def test_entities_of_html_are_characters_in_names_and_addresses(written: A
 async def test_what_is_no_entity_stays(title: str) -> None:
     (row,) = await read([product("a", title=title)])
     assert row.shape["title"] == title
+
+
+@pytest.mark.parametrize(
+    ("text", "sent", "warning"),
+    [
+        ("Home > Mugs,Sale > Mugs", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Home>Mugs|Sale>Mugs>Blue", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Home > Mugs; Sale > Mugs", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Home > Mugs, Home > Cups", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Home > Mugs, Sale > Mugs", "Home > Mugs, Sale > Mugs", MAY_BE_SEVERAL),
+        ("Food > Grains, Rice & Cereal > Rice", "Food > Grains, Rice & Cereal > Rice", None),
+        ("Food, Drinks > Tea", "Food, Drinks > Tea", None),
+        ("Home > Mugs, Cups", "Home > Mugs, Cups", None),
+        ("Home,Sale", "Home,Sale", None),
+    ],
+)
+@EVERY_FORMAT
+async def test_several_categories_in_a_text_are_the_first_one_where_that_is_certain(
+    written: Any, text: str, sent: str, warning: str | None, tmp_path: Path
+) -> None:
+    report, stored = await load(written(tmp_path, [product("a", product_type=text)]))
+    assert stored["a"]["product_type"] == sent
+    assert [issue.reason for issue in report.warning_details] == ([warning] if warning else [])
 
 
 @pytest.mark.parametrize("kind", ["simple", "Configurable", "variable", "VARIATION"])

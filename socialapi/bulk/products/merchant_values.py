@@ -584,6 +584,7 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     **dict.fromkeys(URLS, _url),
 }
 _FURTHER_TESTS: Final[Mapping[str, tuple[Test, ...]]] = {
+    "id": (lambda text: text[:1] != "#",),
     "product_type": (lambda text: len(paths_in(text)) == 1,),
     "additional_image_link": (lambda text: text.count(",") < MAX_ADDITIONAL_IMAGES,),
     **dict.fromkeys(URLS, (lambda text: has_next_url(text) is None,)),

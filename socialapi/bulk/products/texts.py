@@ -66,6 +66,7 @@ WRONG_CHECK_DIGIT: Final = (
 )
 FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
 MAY_BE_SEVERAL: Final = "may have several categories, and is sent unchanged: give one"
+COMMENTED_OUT: Final = "begins with #, as if the row were commented out: delete the row if it is"
 FIRST_IMAGE: Final = "has several URLs; the first one is sent here, and the others as additional_image_link"
 FIRST_IMAGES: Final = f"has more than {MAX_ADDITIONAL_IMAGES} URLs; the first {MAX_ADDITIONAL_IMAGES} are sent"
 SEVERAL_URLS: Final = "has several URLs: give one"
@@ -237,6 +238,8 @@ def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
         elif not is_gtin(text):
             warnings.append(WRONG_CHECK_DIGIT if has_length_of_gtin(text) is not None else NO_GTIN)
         return TextReading(codes[0], None, tuple(warnings))
+    if field == "id" and text[0] == "#":
+        warnings.append(COMMENTED_OUT)
     if is_float:
         warnings.append(LOOKS_LIKE_FLOAT)
     return TextReading(text, None, tuple(warnings))

@@ -303,6 +303,16 @@ async def test_what_is_no_entity_stays(title: str) -> None:
     assert row.shape["title"] == title
 
 
+@EVERY_FORMAT
+async def test_an_id_after_a_number_sign_is_warned_of_because_its_row_may_be_commented_out(
+    written: Any, tmp_path: Path
+) -> None:
+    report, stored = await load(written(tmp_path, [product("1"), product("#2", link="https://a.example/2")]))
+    assert [*stored] == ["1", "#2"]
+    (issue,) = report.warning_details
+    assert (issue.product_id, issue.field, "commented out" in issue.reason) == ("#2", "id", True)
+
+
 @pytest.mark.parametrize(
     ("text", "sent", "warning"),
     [

@@ -1,5 +1,6 @@
 """Turns the cells of a feed into products."""
 
+import datetime
 import functools
 import re
 import uuid
@@ -97,7 +98,7 @@ class _Reading:
     def __init__(self, block: Block[ProductLayout]) -> None:
         self._block = block
         companions = reversed(block.layout.companions)  # of several columns, the first one counts
-        self._companions = {column.field: block.columns[column.index] for column in companions}
+        self._companions = {column.field: _cells(block, column) for column in companions}
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that provides each row's value."""
@@ -114,7 +115,7 @@ class _Reading:
     def take(self, column: ProductColumn) -> None:
         """Reads the cells of a column."""
         block, field, layout = self._block, column.field, self._block.layout
-        cells = block.columns[column.index]
+        cells = _cells(block, column)
         if field in dict(layout.constants):
             cells = ["" if _is_null_word(cell) else cell for cell in cells]
         if field in self._values and not is_own(column.name, field):
@@ -286,7 +287,8 @@ class _Reading:
                 self._warn(index, field, NOT_BELOW_ZERO)
                 value = 0
             return value, problem
-        return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
+        is_label = field.startswith("custom_label") and isinstance(cell, bool | datetime.date)
+        return (str(cell).lower() if is_label or isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
         """Returns the value of an array: all images in one string, a single or repeated value once, or the first of
@@ -321,6 +323,14 @@ class _Reading:
 
     def _warn(self, index: int, field: str, reason: str) -> None:
         self._warnings.setdefault(index, []).append((field, reason))
+
+
+def _cells(block: Block[ProductLayout], column: ProductColumn) -> Sequence[Any]:
+    """Returns the cells of a column. UTF-8 bytes are read as strings."""
+    cells = block.columns[column.index]
+    if bytes not in set(map(type, cells)):
+        return cells
+    return [cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell for cell in cells]
 
 
 def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:

@@ -89,7 +89,7 @@ OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "condition": {
         "new": ("NewCondition",),
-        "used": ("UsedCondition",),
+        "used": ("UsedCondition", "used_like_new", "used_very_good", "used_good", "used_fair", "used_acceptable"),
         "refurbished": ("RefurbishedCondition",),
     },
     "gender": dict.fromkeys(("female", "male", "unisex"), ()),

@@ -114,10 +114,10 @@ _SHOP_FORMS: Final = frozenset(form for word in SHOP_KINDS for form in written_f
 _ZEROS: Final = frozenset("0" * length for length in range(1, 15))
 _NO_CODES: Final = frozenset(
     form
-    for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile")
+    for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile", "false")
     for form in written_forms(words)
 )
-"""The phrases that marketplaces write in place of a product code."""
+"""The phrases that marketplaces write in place of a product code, and the word that Odoo writes."""
 _SIZES: Final = frozenset({"-", *written_forms("na")})
 
 
@@ -126,7 +126,7 @@ def _left_out_of(field: str) -> frozenset[str]:
         return frozenset()
     if field in ("size", "color"):
         return NULL_FORMS - _SIZES
-    others = {CATEGORY: _SHOP_FORMS, "gtin": _ZEROS | _NO_CODES, "mpn": _NO_CODES}
+    others = {CATEGORY: _SHOP_FORMS, "gtin": _ZEROS | _NO_CODES, "mpn": _NO_CODES, "item_group_id": _NO_CODES}
     return NULL_FORMS | others.get(field, frozenset())
 
 

@@ -1,6 +1,7 @@
 """Feeds as spreadsheets, databases, shops and interfaces write them, each in the words of its situation."""
 
 import csv
+import datetime
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import numpy
 import pyarrow
 import pytest
 from pyarrow import parquet
@@ -421,11 +423,31 @@ async def test_products_of_the_merchant_api_have_their_attributes_in_an_object(
     assert stored["C2"]["title"] == "Thing"
 
 
-@pytest.mark.parametrize("code", ["Does not apply", "Nicht zutreffend"])
-async def test_what_marketplaces_write_for_no_code_is_not_sent(code: str) -> None:
-    report, stored = await load([product("a", gtin=code, mpn=code)])
-    assert stored["a"] == product("a")
-    assert warned(report) == ["gtin", "mpn"]
+@pytest.mark.parametrize("code", ["Does not apply", "Nicht zutreffend", "False"])
+async def test_what_marketplaces_and_odoo_write_for_no_code_is_not_sent(code: str) -> None:
+    report, stored = await load([product("a", gtin=code, mpn=code, item_group_id=code, custom_label_0="False")])
+    assert stored["a"] == product("a", custom_label_0="False")
+    assert warned(report) == ["gtin", "item_group_id", "mpn"]
+
+
+async def test_truth_values_and_dates_in_labels_are_sent_as_text() -> None:
+    labels = [True, numpy.False_, datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3, tzinfo=datetime.UTC)]
+    row = product("a", **{f"custom_label_{at}": label for at, label in enumerate(labels)})
+    report, stored = await load([row])
+    assert [stored["a"][f"custom_label_{at}"] for at in range(4)] == [
+        *("true", "false", "2026-01-02", "2026-01-02 03:00:00+00:00")
+    ]
+    assert (report.warnings, (await load([product("a", title=True)]))[0].rejected) == (0, 1)
+
+
+async def test_products_in_binary_columns_are_those_in_columns_of_text() -> None:
+    row = product("ä", price="9.99", currency="EUR", inventory="3", sale_price="5", on_sale="yes")
+    table = pyarrow.Table.from_pylist([row])
+    table = table.cast(pyarrow.schema([(name, pyarrow.binary()) for name in table.column_names]))
+    report, stored = await load(table)
+    assert stored == {"ä": product("ä", price="9.99 EUR", inventory=3, sale_price="5 EUR")}
+    report, _ = await load([product("a", title=b"M\xfcsli")])
+    assert [(issue.field, issue.reason) for issue in report.rejects] == [("title", "is not UTF-8 text")]
 
 
 async def test_entities_that_xml_does_not_know_end_the_feed_with_advice(tmp_path: Path) -> None:

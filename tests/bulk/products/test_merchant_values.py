@@ -88,6 +88,7 @@ def test_an_availability_that_would_be_a_guess_stays(text: str) -> None:
         ("condition", "https://schema.org/NewCondition", "new"),
         ("condition", "http://schema.org/UsedCondition", "used"),
         ("condition", "RefurbishedCondition", "refurbished"),
+        *(("condition", text, "used") for text in ("used_good", "Used - Like New", "UsedVeryGood", "USED_FAIR")),
         ("condition", "https://schema.org/DamagedCondition", "https://schema.org/DamagedCondition"),
         ("condition", "like new", "like new"),
         ("gender", "Female", "female"),

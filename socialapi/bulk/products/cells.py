@@ -26,6 +26,7 @@ from socialapi.bulk.products.merchant_values import (
     SALE_CURRENCY,
     SALE_DATES,
     SALE_PRICE,
+    URLS,
     has_entity,
     interval_of,
     is_amount,
@@ -49,7 +50,7 @@ from socialapi.bulk.products.texts import (
     NOT_UTF8,
     has_break,
     has_invisible,
-    is_damaged,
+    may_be_damaged,
     read_text,
     starts_marked,
 )
@@ -164,17 +165,20 @@ class _Reading:
         """Returns the currency next to each price. A price without one has the default currency, and a sale price that
         of the price. Returns None if there are no such currencies.
         """
-        names, defaults = [CURRENCY], [self._block.layout.default_currency] * len(prices)
+        default, whole, names = self._block.layout.default_currency, None, [CURRENCY]
         if field == SALE_PRICE:
-            names = [SALE_CURRENCY, CURRENCY]
-            whole = self._values.get("price", defaults)
-            defaults = [known_currency(price.rpartition(" ")[2]) if isinstance(price, str) else None for price in whole]
-        columns = [self._companions.get(name, [None] * len(prices)) for name in names]
-        found = []
-        for price, default, *codes in zip(prices, defaults, *columns, strict=True):
-            code = next((code for code in codes if not (_has_no_value(code) or _is_null_word(code))), None)
-            is_bare = code is None and default is not None and not _has_no_value(price) and not has_currency(price)
-            found.append(default if is_bare else code)
+            whole, names = self._values.get("price"), [SALE_CURRENCY, CURRENCY]
+        columns = [self._companions[name] for name in names if name in self._companions]
+        if not columns and default is None and whole is None:
+            return None
+        found: list[Any] = []
+        for index, price in enumerate(prices):
+            given = (codes[index] for codes in columns)
+            code = next((code for code in given if not (_has_no_value(code) or _is_null_word(code))), None)
+            if code is None and not _is_empty(price) and not has_currency(price):
+                own = default if whole is None else whole[index]
+                code = known_currency(own.rpartition(" ")[2]) if isinstance(own, str) else None
+            found.append(code)
         return None if found.count(None) == len(found) else found
 
     def fill(self, field: str, value: str | int) -> None:
@@ -449,8 +453,8 @@ class _Tests:
     """The tests that show whether a value of a field can be sent unchanged.
 
     `rules` are the rules of `Product`, and `every` also includes tests that the value needs no conversion. In addition,
-    the value must not be in `left_out`, an identifier must not look like a rewritten number, and values of some fields
-    must not contain HTML entities.
+    the value must not be in `left_out`, an identifier must not look like a rewritten number, a URL must be a single one,
+    and values of some fields must not contain HTML entities.
     """
 
     rules: tuple[Test, ...]
@@ -458,6 +462,7 @@ class _Tests:
     left_out: frozenset[str]
     is_identifier: bool
     may_have_entities: bool
+    is_url: bool
 
     def pass_all(self, texts: Collection[str]) -> bool:
         """Returns whether all these values can be sent unchanged and without a warning."""
@@ -474,12 +479,15 @@ class _Tests:
             return False
         if self.is_identifier:
             may_be_float = any(map(together.__contains__, ".,eE"))
-            if has_break(together) is not None or (may_be_float and any(map(looks_like_float, texts))):
+            has_more = "#" in together or has_break(together) is not None
+            if has_more or (may_be_float and any(map(looks_like_float, texts))):
                 return False
-        if not together.isascii() and (has_invisible(together) is not None or any(map(is_damaged, texts))):
+        is_odd = self.is_url and together.count("://") != len(texts)
+        if not together.isascii():
+            is_odd = is_odd or has_invisible(together) is not None or may_be_damaged(together) is not None
+        if is_odd or (self.may_have_entities and has_entity(together) is not None):
             return False
-        has_entities = self.may_have_entities and has_entity(together) is not None
-        return not has_entities and all(all(map(test, texts)) for test in self.every)
+        return all(all(map(test, texts)) for test in self.every)
 
 
 @functools.cache
@@ -488,7 +496,7 @@ def _tests(field: str) -> _Tests:
     rules = text_tests(attrs.fields_dict(Product)[field].type)
     every = (*rules, *unchanged_tests(field))
     left_out = frozenset(text for text in LEFT_OUT[field] if all(test(text) for test in every))
-    return _Tests(rules, every, left_out, field in IDENTIFIERS, field in MAY_HAVE_ENTITIES)
+    return _Tests(rules, every, left_out, field in IDENTIFIERS, field in MAY_HAVE_ENTITIES, field in URLS)
 
 
 def _differ(one: Any, other: Any) -> bool:

@@ -240,12 +240,11 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
     """
     if field in PRICES:
         return (_has_one_reading,)
-    further = _FURTHER_TESTS.get(field, ())
     if field in MAY_HAVE_ENTITIES:  # the caller searches many values for entities at once
-        return further
+        return ()
     if field == "gtin":
         return (is_gtin,)
-    convert = _CONVERSIONS.get(field)
+    convert, further = _CONVERSIONS.get(field), _FURTHER_TESTS.get(field, ())
     return further if convert is None else (*further, lambda text: convert(text) == text)
 
 
@@ -584,8 +583,6 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     **dict.fromkeys(URLS, _url),
 }
 _FURTHER_TESTS: Final[Mapping[str, tuple[Test, ...]]] = {
-    "id": (lambda text: text[:1] != "#",),
     "product_type": (lambda text: len(paths_in(text)) == 1,),
     "additional_image_link": (lambda text: text.count(",") < MAX_ADDITIONAL_IMAGES,),
-    **dict.fromkeys(URLS, (lambda text: has_next_url(text) is None,)),
 }

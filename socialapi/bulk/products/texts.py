@@ -103,6 +103,8 @@ _INVISIBLE: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u20
 """Matches characters that are invisible in every script."""
 has_invisible: Final = _INVISIBLE.search
 has_break: Final = re.compile("[\t\n\r\x80-\x9f\u2028\u2029]").search
+may_be_damaged: Final = re.compile("[\u00c2-\u00f4][\u0080-\uffff]|\ufffd").search
+"""Finds the first two of the letters that stand for one letter in text that was read in the wrong encoding."""
 _FREE_TEXTS: Final = frozenset({*PLAIN_TEXTS, "description", CATEGORY, "taxonomy_product_category"})
 """The fields in which an invisible character may belong to the text."""
 _is_service_price: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
@@ -158,7 +160,7 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
         warnings.append(WITHOUT_CONTROLS)
     if (problem := _problem(plain)) is not None:
         return TextReading(text, problem)
-    if is_damaged(plain):
+    if may_be_damaged(plain) is not None and ("\ufffd" in plain or is_mojibake(plain)):
         warnings.append(LOST_CHARACTER if "\ufffd" in plain else MOJIBAKE)
     if plain in LEFT_OUT[field]:
         reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_CODE
@@ -172,11 +174,6 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
             return TextReading(text, problem)
         plain = with_currency(plain, currency)
     return _other(field, plain, warnings)
-
-
-def is_damaged(text: str) -> bool:
-    """Returns whether a string seems to have been read in the wrong encoding."""
-    return not text.isascii() and ("\ufffd" in text or is_mojibake(text))
 
 
 def _problem(text: str) -> str | None:

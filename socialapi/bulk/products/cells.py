@@ -326,7 +326,8 @@ class _Reading:
         return reading.value, NOT_UNICODE if is_no_file and reading.problem == NOT_UTF8 else reading.problem
 
     def _warn(self, index: int, field: str, reason: str) -> None:
-        self._warnings.setdefault(index, []).append((field, reason))
+        warnings = self._warnings.setdefault(index, [])
+        warnings += [] if (field, reason) in warnings else [(field, reason)]
 
 
 def _cells(block: Block[ProductLayout], column: ProductColumn) -> Sequence[Any]:

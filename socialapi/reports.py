@@ -20,7 +20,9 @@ LOOKS_LIKE_FLOAT: Final = (
     "export the column as text"
 )
 """The reason for a warning about a string that should be an id or a code."""
-LOOKS_WRAPPED: Final = 'has spreadsheet marks around it (="…", an apostrophe), and is sent unchanged: export the column without them'
+LOOKS_WRAPPED: Final = (
+    'has spreadsheet marks around it (="…", an apostrophe), and is sent unchanged: export the column without them'
+)
 """The reason for a warning about a partner's id."""
 MAY_BE_FOREIGN: Final = (
     "has no plus sign and is read as a number of the default region or the row's country, but may belong to another "
@@ -36,7 +38,7 @@ MOJIBAKE: Final = (
     "looks like UTF-8 that was read in a different encoding (MÃ¼ller for Müller), and is sent unchanged: export the file again as "
     "UTF-8"
 )
-"""The reason for a warning about e-mail addresses; the report contains one per column."""
+"""The reason for a warning about e-mail addresses, of which a report contains one per column, and about products."""
 NULL_WORD: Final = 'represents a missing value, like "null" and "n/a"'
 NULL_DIGEST: Final = f"is a digest of an empty string, of a word that {NULL_WORD}, or of a placeholder"
 """The reasons for warnings about placeholders for missing values; for identifiers, the report contains one per column.

@@ -36,7 +36,7 @@ from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.phone_starts import load_starts
 from socialapi.bulk.inputs.columns import is_value
-from socialapi.bulk.inputs.leftovers import BLANKS, ZERO_WIDTH, in_words, unwrapped
+from socialapi.bulk.inputs.leftovers import BLANKS, ZERO_WIDTH, in_words, is_mojibake, unwrapped
 from socialapi.bulk.inputs.null_words import NAMES, is_null_word, null_digests, phone_digests
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
@@ -122,8 +122,7 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 
 @functools.cache
 def add_null_words() -> Sequence[str]:
-    """Registers placeholders and their digests, and returns them. `hash_column` leaves these values to the normalizers.
-    """
+    """Registers placeholders and their digests, and returns them. `hash_column` leaves these values to the normalizers."""
     words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:
@@ -148,7 +147,7 @@ def email(text: str) -> Normalized:
     if not text.isascii():
         plain = _full_width.sub(lambda found: chr(ord(found[0]) - 0xFEE0), text)
         removed, text = () if plain == text else ("full-width forms",), plain
-        remark = MOJIBAKE if _is_mojibake(text) or _is_mojibake(text.upper()) else ""
+        remark = MOJIBAKE if is_mojibake(text) or is_mojibake(text.upper()) else ""
     address = text.lower()
     if is_ascii_email(address) is None and not is_email(address):
         cleaned = cleaned_email(text)
@@ -160,14 +159,6 @@ def email(text: str) -> Normalized:
     if is_null_word(address) or address[0] == "#":
         raise Unusable(COMMENTED_OUT if address[0] == "#" else NULL_WORD)
     return _sha256(address.encode()).hexdigest(), remark or in_words(removed)
-
-
-def _is_mojibake(text: str) -> bool:
-    """Returns whether a string is UTF-8 that was wrongly decoded as Windows-1252."""
-    try:
-        return text.encode("cp1252").decode() != text
-    except UnicodeError:
-        return False
 
 
 def device_id(text: str) -> Normalized:
@@ -310,8 +301,7 @@ def _not_taken(text: str) -> Normalized:
 
 
 def _digest_only(text: str) -> Normalized:
-    """Returns the digest in a string, or an empty string if the string is blank. Raises Unusable for any other string.
-    """
+    """Returns the digest in a string, or an empty string if the string is blank. Raises Unusable for any other string."""
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 

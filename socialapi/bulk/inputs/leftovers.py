@@ -52,6 +52,14 @@ def in_words(removed: tuple[str, ...]) -> str:
     return f"{CLEANED}: {', '.join(removed)} removed" if removed else ""
 
 
+def is_mojibake(text: str) -> bool:
+    """Returns whether a string is UTF-8 that was wrongly decoded as Windows-1252."""
+    try:
+        return text.encode("cp1252").decode() != text
+    except UnicodeError:
+        return False
+
+
 def is_wrapped(text: str) -> bool:
     """Returns whether a trimmed ID has a leading mark or invisible characters that may not belong to it."""
     return text[:1] == "=" or is_quote(text[:1]) or (not text.isascii() and without_zero_width(text)[0] != text)

@@ -6,6 +6,7 @@ integer if no digit can have been lost.
 
 import math
 import re
+import struct
 import uuid
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -33,6 +34,8 @@ has_length_of_gtin: Final = re.compile(r"[0-9]{8}|[0-9]{12,14}").fullmatch
 _MISSING_TYPES: Final = frozenset({"NAType", "UnsetType"})
 """The types of missing values in pandas and msgspec."""
 _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
+_SHORT_FLOATS: Final = {2**11 - 1: ("e", (3, 4, 5)), 2**24 - 1: ("f", (6, 7, 8, 9))}
+"""The codes of the smaller float types in the module `struct`, and the numbers of digits that they may need."""
 
 
 def is_gtin(text: str) -> bool:
@@ -54,7 +57,11 @@ class ShortFloat(float):
         return found
 
     def __str__(self) -> str:
-        return float.__repr__(self)
+        """Returns the shortest decimal number that the smaller type stores as this number: 249.99."""
+        code, counts = _SHORT_FLOATS.get(self.limit, ("d", ()))
+        texts = (f"{float(self):.{count}g}" for count in counts)
+        exact = (float(text) for text in texts if struct.unpack(code, struct.pack(code, float(text)))[0] == self)
+        return repr(next(exact, float(self)))
 
     def __repr__(self) -> str:
         return "ShortFloat(<hidden>)"  # it may be a phone number

@@ -1,5 +1,6 @@
 """Turns the cells of a feed into products."""
 
+import datetime
 import functools
 import re
 import uuid
@@ -17,16 +18,22 @@ from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_miss
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
 from socialapi.bulk.products.feed import ProductColumn, ProductLayout
 from socialapi.bulk.products.merchant_values import (
+    CURRENCY,
     MAY_HAVE_ENTITIES,
+    NO_CURRENCY,
+    ON_SALE,
     PRICES,
+    SALE_CURRENCY,
     SALE_DATES,
+    SALE_PRICE,
+    URLS,
     has_entity,
     interval_of,
     is_amount,
     is_own,
+    is_pence,
     known_currency,
     unchanged_tests,
-    understood,
 )
 from socialapi.bulk.products.price_objects import UNCLEAR_PRICE, has_currency, price_of
 from socialapi.bulk.products.rows import REQUIRED, ProductRow
@@ -38,9 +45,12 @@ from socialapi.bulk.products.texts import (
     IMAGES,
     LEFT_OUT,
     NOT_BELOW_ZERO,
+    NOT_ON_SALE,
     NOT_UNICODE,
     NOT_UTF8,
+    has_break,
     has_invisible,
+    may_be_damaged,
     read_text,
     starts_marked,
 )
@@ -60,6 +70,7 @@ _MAX_PLAIN: Final = 10**18
 _REQUIRED: Final = frozenset(REQUIRED)
 _EMPTY: Final = frozenset({type(None), Unset})
 _NUMBERS: Final = frozenset({float, Decimal})
+_NO: Final = frozenset({"false", "no", "n", "f", "0", "0.0"})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
@@ -87,6 +98,8 @@ class _Reading:
 
     def __init__(self, block: Block[ProductLayout]) -> None:
         self._block = block
+        companions = reversed(block.layout.companions)  # of several columns, the first one counts
+        self._companions = {column.field: _cells(block, column) for column in companions}
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that provides each row's value."""
@@ -94,6 +107,8 @@ class _Reading:
         """Maps each row with a problem to its first unusable field, the location in the file, and the reason."""
         self._warnings: dict[int, list[tuple[str, str]]] = {}
         self._converted: dict[int, list[str]] = {}
+        self._further_images = dict[int, str]()
+        """The further images in the `image_link` of a row."""
         self._has_gaps = False
         self._unchecked = set[int]()
         """The rows with a value that may be invalid for its field."""
@@ -101,7 +116,7 @@ class _Reading:
     def take(self, column: ProductColumn) -> None:
         """Reads the cells of a column."""
         block, field, layout = self._block, column.field, self._block.layout
-        cells, currencies = block.columns[column.index], None
+        cells = _cells(block, column)
         if field in dict(layout.constants):
             cells = ["" if _is_null_word(cell) else cell for cell in cells]
         if field in self._values and not is_own(column.name, field):
@@ -112,8 +127,8 @@ class _Reading:
             cells = [cell if _is_empty(value) or name not in own else "" for cell, value, name in before]
         if _EMPTY.issuperset(map(type, cells)):
             return
-        if field in PRICES and (layout.currency is not None or layout.default_currency is not None):
-            currencies = _currencies(block, cells)
+        cells = self._on_sale(cells) if field == SALE_PRICE else cells
+        currencies = self._currencies(field, cells) if field in PRICES else None
         plain = _plain(field, cells, currencies)
         values, problems = plain.values, dict[int, str | None]()
         self._has_gaps = self._has_gaps or bool(plain.unusual) or "" in values
@@ -129,10 +144,42 @@ class _Reading:
         else:
             self._values[field], self._names[field] = values, [column.name] * len(block)
         for index, problem in problems.items():
+            if field == SALE_PRICE and problem == NO_CURRENCY:
+                continue  # the price has none either, and the rules say what is wrong with both
             # A problem with the id takes precedence, because without the id the product is unknown.
             if problem is not None and (field == "id" or index not in self._problems):
                 location = block.location_of(index, column.number if block.is_text else None)
                 self._problems[index] = (field, location, problem)
+
+    def _on_sale(self, prices: Sequence[Any]) -> Sequence[Any]:
+        """Returns the sale prices without those of products that are not on sale, according to their row."""
+        kept = list(prices)
+        for index, flag in enumerate(self._companions.get(ON_SALE, ())):
+            is_plain = isinstance(flag, str | bool) or is_number(flag)
+            if is_plain and str(flag).strip().lower() in _NO and not _has_no_value(kept[index]):
+                self._warn(index, SALE_PRICE, NOT_ON_SALE)
+                kept[index] = ""
+        return kept
+
+    def _currencies(self, field: str, prices: Sequence[Any]) -> Sequence[Any] | None:
+        """Returns the currency next to each price. A price without one has the default currency, and a sale price that
+        of the price. Returns None if there are no such currencies.
+        """
+        default, whole, names = self._block.layout.default_currency, None, [CURRENCY]
+        if field == SALE_PRICE:
+            whole, names = self._values.get("price"), [SALE_CURRENCY, CURRENCY]
+        columns = [self._companions[name] for name in names if name in self._companions]
+        if not columns and default is None and whole is None:
+            return None
+        found: list[Any] = []
+        for index, price in enumerate(prices):
+            given = (codes[index] for codes in columns)
+            code = next((code for code in given if not (_has_no_value(code) or _is_null_word(code))), None)
+            if code is None and not _is_empty(price) and not has_currency(price):
+                own = default if whole is None else whole[index]
+                code = known_currency(own.rpartition(" ")[2]) if isinstance(own, str) else None
+            found.append(code)
+        return None if found.count(None) == len(found) else found
 
     def fill(self, field: str, value: str | int) -> None:
         """Sets a field to this value in all products that have no value for it."""
@@ -154,7 +201,7 @@ class _Reading:
             if not _differ(value, before[index]):
                 continue
             if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
-                before[index] = understood(field, f"{before[index]},{value}")
+                before[index] = self._images(index, before[index], value)
                 continue
             if field in _OF_SEVERAL:
                 self._warn(index, field, FIRST_OF_SEVERAL)
@@ -162,6 +209,13 @@ class _Reading:
             problems[index] = f"occurs twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
             if field == "id":  # either value may be the right id
                 before[index] = ""
+
+    def _images(self, index: int, one: str, other: str) -> str:
+        """Returns the additional images of a row from two cells."""
+        reading = read_text(IMAGES, f"{one},{other}" if one else other)
+        for warning in reading.warnings:
+            self._warn(index, IMAGES, warning)
+        return str(reading.value)
 
     def shapes(self) -> Iterator[dict[str, Any]]:
         """Yields the fields to send for each row."""
@@ -194,6 +248,8 @@ class _Reading:
                 number, {}, ("", location + problem.reason), values, is_blank=problem is IS_BLANK, location=location
             )
         field, location, reason = self._problems.get(index, ("", "", ""))
+        if index in self._further_images and isinstance(shape.get(IMAGES, ""), str):
+            shape[IMAGES] = self._images(index, shape.get(IMAGES, ""), self._further_images[index])
         if (problem := block.ambiguous.get(index)) is not None:
             field, location, reason = "", block.location_of(index, problem.column), problem.reason
             values = None if values is None else [*values, *problem.surplus]
@@ -235,7 +291,8 @@ class _Reading:
                 self._warn(index, field, NOT_BELOW_ZERO)
                 value = 0
             return value, problem
-        return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
+        is_label = field.startswith("custom_label") and isinstance(cell, bool | datetime.date)
+        return (str(cell).lower() if is_label or isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
         """Returns the value of an array: all images in one string, a single or repeated value once, or the first of
@@ -261,13 +318,24 @@ class _Reading:
         reading = read_text(field, text, currency)
         for warning in reading.warnings:
             self._warn(index, field, warning)
+        if reading.images:
+            self._further_images[index] = reading.images
         if reading.value not in (text, ""):
             self._converted.setdefault(index, []).append(field)
         is_no_file = self._block.lines is None
         return reading.value, NOT_UNICODE if is_no_file and reading.problem == NOT_UTF8 else reading.problem
 
     def _warn(self, index: int, field: str, reason: str) -> None:
-        self._warnings.setdefault(index, []).append((field, reason))
+        warnings = self._warnings.setdefault(index, [])
+        warnings += [] if (field, reason) in warnings else [(field, reason)]
+
+
+def _cells(block: Block[ProductLayout], column: ProductColumn) -> Sequence[Any]:
+    """Returns the cells of a column. UTF-8 bytes are read as strings."""
+    cells = block.columns[column.index]
+    if bytes not in set(map(type, cells)):
+        return cells
+    return [cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell for cell in cells]
 
 
 def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
@@ -297,18 +365,6 @@ class _Column:
     values: list[Any]
     unusual: Collection[int]
     converted: Sequence[int] = ()
-
-
-def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[Any]:
-    """Returns the currency next to each price, or the default currency for prices without one."""
-    column, default = block.layout.currency, block.layout.default_currency
-    given = [None] * len(block) if column is None else block.columns[column]
-    if default is None:
-        return given
-    return [
-        default if (_has_no_value(code) or _is_null_word(code)) and not has_currency(price) else code
-        for code, price in zip(given, prices, strict=True)
-    ]
 
 
 def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -> _Column:
@@ -351,6 +407,7 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     column = _texts(field, priced)
     pairs = enumerate(zip(column.values, codes, strict=True))
     contradicted = {index for index, (value, code) in pairs if value and code and not value.endswith(f" {code}")}
+    contradicted.update(index for index, cell in enumerate(currencies) if isinstance(cell, str) and is_pence(cell))
     converted = [index for index in column.converted if index not in contradicted]
     return _Column(column.values, contradicted.union(column.unusual), converted)
 
@@ -397,8 +454,8 @@ class _Tests:
     """The tests that show whether a value of a field can be sent unchanged.
 
     `rules` are the rules of `Product`, and `every` also includes tests that the value needs no conversion. In addition,
-    the value must not be in `left_out`, an identifier must not look like a rewritten number, and values of some fields
-    must not contain HTML entities.
+    the value must not be in `left_out`, an identifier must not look like a rewritten number, a URL must be a single one,
+    and values of some fields must not contain HTML entities.
     """
 
     rules: tuple[Test, ...]
@@ -406,6 +463,7 @@ class _Tests:
     left_out: frozenset[str]
     is_identifier: bool
     may_have_entities: bool
+    is_url: bool
 
     def pass_all(self, texts: Collection[str]) -> bool:
         """Returns whether all these values can be sent unchanged and without a warning."""
@@ -422,10 +480,13 @@ class _Tests:
             return False
         if self.is_identifier:
             may_be_float = any(map(together.__contains__, ".,eE"))
-            has_more = not together.isascii() and has_invisible(together) is not None
+            has_more = "#" in together or has_break(together) is not None
             if has_more or (may_be_float and any(map(looks_like_float, texts))):
                 return False
-        if self.may_have_entities and has_entity(together) is not None:
+        is_odd = self.is_url and together.count("://") != len(texts)
+        if not together.isascii():
+            is_odd = is_odd or has_invisible(together) is not None or may_be_damaged(together) is not None
+        if is_odd or (self.may_have_entities and has_entity(together) is not None):
             return False
         return all(all(map(test, texts)) for test in self.every)
 
@@ -436,7 +497,7 @@ def _tests(field: str) -> _Tests:
     rules = text_tests(attrs.fields_dict(Product)[field].type)
     every = (*rules, *unchanged_tests(field))
     left_out = frozenset(text for text in LEFT_OUT[field] if all(test(text) for test in every))
-    return _Tests(rules, every, left_out, field in IDENTIFIERS, field in MAY_HAVE_ENTITIES)
+    return _Tests(rules, every, left_out, field in IDENTIFIERS, field in MAY_HAVE_ENTITIES, field in URLS)
 
 
 def _differ(one: Any, other: Any) -> bool:

@@ -25,11 +25,14 @@ from socialapi.bulk.inputs.columns import (
 from socialapi.bulk.inputs.layouts import FoundFiles
 from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.bulk.products.merchant_values import (
+    COMPANION_NAMES,
+    CURRENCY,
     PRICES,
     SALE_DATES,
+    SALE_PRICE,
+    companion_of,
     comparable,
     fields_of,
-    is_currency,
     is_own,
     known_currency,
     with_one_id,
@@ -45,7 +48,6 @@ from socialapi.models.spelling import near_name
 from socialapi.models.validation import Faults, broken_rules
 from socialapi.reports import RowIssue
 
-_CURRENCY: Final = "currency"
 _SPLIT: Final = frozenset({"offerId", *(f"{field}.{name}" for field in PRICES for name in MEMBERS)})
 """The keys that show that an object must be rearranged."""
 _member_of_price: Final = re.compile(rf"({'|'.join(sorted(PRICES))})\.(?:[^.@]+@)?([^.@]+)").fullmatch
@@ -59,8 +61,10 @@ _ID_IS_ATTRIBUTE: Final = (
     'an id is read from an element id, not from an attribute: to read the attribute, give columns={{"id": "{}"}}'
 )
 _is_sale_date: Final = re.compile(
-    "(?:date|on)*sale(?:price|date)*(?:start|from|end|until|to)s?(?:date|time)?"
+    "(?:dates?|on)*(?:sale|special|discount|promo(?:tion(?:al)?)?|offer)(?:price|dates?|effective|period|valid|is|on)*"
+    "(?:start|begin|from|end|until|till|to|thru|through|expir\\w*|period|validity|dates)s?(?:on|at|date|time|gmt|utc)*"
 ).fullmatch
+_not_letters: Final = re.compile("[^a-z]").sub
 _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
 
@@ -78,16 +82,15 @@ class ProductColumn(FrozenRecord):
 class ProductLayout(FrozenRecord):
     """The columns of a block that contain product fields. Columns that have the name of their field come first.
 
-    `currency` is the index of the column with the currency of `price`, and `currency_name` is its name. `shown` are the
-    indexes of the columns in the rejects file, if that file shows the original rows. `constants` are values for missing
-    fields, and `default_currency` is the currency of prices without one.
+    `companions` are the columns that are not fields, but say more about prices. `shown` are the indexes of the columns
+    in the rejects file, if that file shows the original rows. `constants` are values for missing fields, and
+    `default_currency` is the currency of prices without one.
     """
 
     positions: Sequence[int]
     columns: tuple[ProductColumn, ...]
-    currency: int | None = None
+    companions: tuple[ProductColumn, ...] = ()
     shown: Sequence[int] | None = None
-    currency_name: str = ""
     constants: tuple[tuple[str, str | int], ...] = ()
     default_currency: str | None = None
     key: int | None = None
@@ -95,8 +98,7 @@ class ProductLayout(FrozenRecord):
     @property
     def roles(self) -> frozenset[tuple[str, str]]:
         """Pairs of a column name and the field that is read from it."""
-        fields = frozenset((column.name, column.field) for column in self.columns)
-        return fields if self.currency is None else fields | {(self.currency_name, _CURRENCY)}
+        return frozenset((column.name, column.field) for column in (*self.columns, *self.companions))
 
     def is_row(self, cells: Sequence[str]) -> bool:
         """Returns whether these cells are a complete product: they have an id, and a link or a price."""
@@ -130,7 +132,7 @@ class ProductColumns(FoundColumns):
 
     reads: ClassVar[str] = "products"
     roles: ClassVar[Sequence[str]] = FIELDS
-    all_roles: ClassVar[Sequence[str]] = (*FIELDS, _CURRENCY)
+    all_roles: ClassVar[Sequence[str]] = (*FIELDS, *COMPANION_NAMES)
     noun: ClassVar[str] = "products"
     items: ClassVar[str] = "Product"
     instead_of_paths: ClassVar[str] = ""
@@ -153,7 +155,7 @@ class ProductColumns(FoundColumns):
         found, faults = dict[str, str | int](), Faults()
         for field, names in (mapping or {}).items():
             with faults:
-                if field not in (*FIELDS, _CURRENCY):
+                if field not in cls.all_roles:
                     raise _no_field(field, "give a column as field and name")
                 given[field] = names_given(names)
                 if len(given[field]) > 1 and field != IMAGES:
@@ -243,7 +245,7 @@ class ProductColumns(FoundColumns):
             known = noted_as(name)
             if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
                 self.noted[known] = taken or self.noted.get(known, "")
-        dates = filter(_is_sale_date, map(comparable, names))
+        dates = (name for name in names if _is_sale_date(_not_letters("", comparable(name))))
         if "sale_price" in fields and SALE_DATES not in (*fields, *self.constants) and any(dates):
             remark = RowIssue(0, "", _SALE_HAS_NO_DATES)
             self.remarks += [] if remark in self.remarks else [remark]
@@ -267,7 +269,7 @@ class ProductColumns(FoundColumns):
             for position in positions_of(given, names):
                 fields[position] = field
         return [
-            _CURRENCY if field is None and _CURRENCY not in self.given and is_currency(name) else field
+            companion if field is None and (companion := companion_of(name)) not in self.given else field
             for name, field in zip(names, fields, strict=True)
         ]
 
@@ -277,42 +279,41 @@ class ProductColumns(FoundColumns):
         """
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
-            if field is None or field in (IMAGES, _CURRENCY) or not is_own(name, field):
+            if field is None or field in (IMAGES, *COMPANION_NAMES) or not is_own(name, field):
                 continue
             if field in first:
                 raise InvalidInput(f"{location}the columns {first[field] + 1} and {at + 1} are both called {field}")
             first[field] = at
 
     def _defaults(self) -> dict[str, Any]:
-        constants = tuple((field, value) for field, value in self.constants.items() if field != _CURRENCY)
-        return {"constants": constants, "default_currency": self.constants.get(_CURRENCY)}
+        constants = tuple((field, value) for field, value in self.constants.items() if field != CURRENCY)
+        return {"constants": constants, "default_currency": self.constants.get(CURRENCY)}
 
     def _layout(self, names: Sequence[str], fields: Sequence[str | None], *, every: bool = False) -> ProductLayout:
         key_at = key_position(self.key, names)
         positions = [at for at, field in enumerate(fields) if every or field is not None or at == key_at]
-        found = [(index, at, fields[at]) for index, at in enumerate(positions)]
-        currency = next((index for index, _, field in found if field == _CURRENCY), None)
-        columns = [
+        found = [
             ProductColumn(index, at + 1, field, names[at])
-            for index, at, field in found
-            if field not in (None, _CURRENCY)
+            for index, at in enumerate(positions)
+            if (field := fields[at]) is not None
         ]
+        columns = [column for column in found if column.field not in COMPANION_NAMES]
         return ProductLayout(
             positions,
-            tuple(sorted(columns, key=lambda column: not is_own(column.name, column.field))),
-            currency,
-            currency_name="" if currency is None else names[positions[currency]],
+            # A sale price may have the currency of the price, which is therefore read first.
+            tuple(sorted(columns, key=lambda each: (each.field == SALE_PRICE, not is_own(each.name, each.field)))),
+            tuple(column for column in found if column.field in COMPANION_NAMES),
             key=None if key_at is None else positions.index(key_at),
             **self._defaults(),
         )
 
 
 def _no_field(field: str, form: str) -> InvalidInput:
-    near = near_name(field, (*FIELDS, _CURRENCY))
+    near = near_name(field, (*FIELDS, *COMPANION_NAMES))
     hint = f"; did you mean {near}?" if near else ""
     return InvalidInput(
         f"{quoted(field)} is not a field of a product{hint} ({form}, not the other way round; the fields are: "
-        f"{', '.join(FIELDS)}, and {_CURRENCY} for prices without one)"
+        f"{', '.join(FIELDS)}, and {CURRENCY} for prices without one)"
     )
 
 
@@ -339,7 +340,7 @@ def _rearranged(item: Mapping[Any, Any], given: AbstractSet[str]) -> Mapping[Any
 
 def _constant(field: str, value: str | int) -> str | int:
     """Returns the value to send for a constant. Raises InvalidInput if no product can have this value."""
-    if field == _CURRENCY:
+    if field == CURRENCY:
         if (code := known_currency(str(value))) is None:
             raise InvalidInput("the constant currency must be an ISO 4217 currency code, for example USD")
         return code

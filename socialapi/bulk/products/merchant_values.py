@@ -31,7 +31,7 @@ from socialapi.bulk.inputs.leftovers import ZERO_WIDTH
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.numbers import is_gtin
 from socialapi.models.money import CURRENCIES
-from socialapi.models.products import Levels, Price, Product
+from socialapi.models.products import MAX_ADDITIONAL_IMAGES, Levels, Price, Product
 from socialapi.models.validation import Test, parse_iso_8601
 
 OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -67,8 +67,17 @@ CONTENT_LANGUAGE: Final = "contentlanguage"
 """A key of objects from Google's merchant APIs. In these objects, `offerId` is the id of the product, and `id` and
 `name` are resource names of the API.
 """
-CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency", "price.currency")
-"""The names of a column that contains the currency for prices given as plain numbers."""
+CURRENCY: Final = "currency"
+SALE_CURRENCY: Final = "sale_price_currency"
+ON_SALE: Final = "on_sale"
+COMPANION_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    CURRENCY: ("currency", "currency_code", "price_currency", "price@currency", "price.currency"),
+    SALE_CURRENCY: ("sale_price_currency", "sale_currency", "sale_price_currency_code", "sale_price@currency"),
+    ON_SALE: ("on_sale", "is_on_sale"),
+}
+"""The names of columns that are not fields, but say more about prices: the currency of prices given as plain numbers,
+and whether the sale price applies.
+"""
 
 OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "availability": {
@@ -80,7 +89,7 @@ OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "condition": {
         "new": ("NewCondition",),
-        "used": ("UsedCondition",),
+        "used": ("UsedCondition", "used_like_new", "used_very_good", "used_good", "used_fair", "used_acceptable"),
         "refurbished": ("RefurbishedCondition",),
     },
     "gender": dict.fromkeys(("female", "male", "unisex"), ()),
@@ -95,6 +104,7 @@ def _codes(text: str) -> frozenset[str]:
 
 _SIGNS: Final = (
     "€ EUR Euro EUR EURO EUR euro EUR ₹ INR ₺ TRY ₴ UAH ₽ RUB ₪ ILS ₫ VND ₸ KZT ₾ GEL ₼ AZN ₱ PHP ₦ NGN ฿ THB "
+    "円 JPY грн UAH грн. UAH đ VND "
     "zł PLN Kč CZK Ft HUF TL TRY Rp IDR Rp. IDR RM MYR R ZAR KSh KES S/ PEN S/. PEN R$ BRL "
     "US$ USD A$ AUD AU$ AUD CA$ CAD HK$ HKD MX$ MXN NT$ TWD NZ$ NZD RD$ DOP S$ SGD"
 )
@@ -103,7 +113,8 @@ SIGNS: Final[Mapping[str, str]] = dict(zip(_SIGNS.split()[::2], _SIGNS.split()[1
 SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "$": _codes("USD CAD AUD NZD SGD HKD TWD BSD BBD BMD BZD FJD JMD TTD MXN ARS CLP COP UYU DOP"),
     "£": _codes("GBP EGP GIP FKP SHP LBP SYP SDG SSP"),
-    "¥": _codes("JPY CNY"),
+    **dict.fromkeys(("¥", "￥"), _codes("JPY CNY")),
+    **dict.fromkeys(("руб", "руб."), _codes("RUB BYN")),  # noqa: RUF001
     "₩": _codes("KRW KPW"),
     **dict.fromkeys(("Rs", "Rs."), _codes("INR PKR LKR NPR MUR SCR")),
     "C$": _codes("CAD NIO"),
@@ -117,7 +128,8 @@ _WRITTEN_WITHOUT: Final = WITHOUT_DECIMALS | _codes("COP IDR IRR LAK LBP UZS")
 """The currencies that are written without decimals, including those whose unit is worth less than 0.0003 USD. In these
 currencies, `10.000` means ten thousand, never ten.
 """
-PRICES: Final = frozenset({"price", "sale_price"})
+SALE_PRICE: Final = "sale_price"
+PRICES: Final = frozenset({"price", SALE_PRICE})
 SALE_DATES: Final = "sale_price_effective_date"
 PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{number}" for number in range(5)))
 """The fields that are shown as plain text. Unlike a description, they never contain HTML."""
@@ -134,8 +146,11 @@ NO_CURRENCY: Final = (
     'has no currency: write 9.99 EUR, or give the currency of all prices without one, constants={"currency": "EUR"}'
 )
 OTHER_CURRENCY: Final = (
-    "has a currency that contradicts the currency column or the constant currency: correct one of them"
+    "has a currency that contradicts the currency column, the constant currency or, for a sale price, the price: "
+    "correct one of them"
 )
+_PENCE: Final = frozenset({"GBp", "GBX", "gbx"})
+IN_PENCE: Final = "is in pence: write it in pounds, for example 12.99 GBP"
 NO_SUCH_CURRENCY: Final = "has no currency, and its currency column does not contain an ISO 4217 code, such as USD"
 TOO_PRECISE: Final = "has more decimals than its currency allows: round it, for example to 9.99 USD"
 
@@ -158,7 +173,7 @@ FIELD_SYNONYMS: Final[Mapping[str, str]] = {
 _IMAGES: Final = "additional_image_link"
 _NUMBERING: Final = "0123456789[]"
 _OF_GOOGLE: Final = frozenset({"id", "name"})
-_CURRENCY_NAMES: Final = frozenset(map(comparable, CURRENCY_NAMES))
+_COMPANIONS: Final = {comparable(name): role for role, names in COMPANION_NAMES.items() for name in names}
 _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
     field: {comparable(each): value for value, others in values.items() for each in (value, *others)}
     for field, values in OTHER_VALUES.items()
@@ -202,9 +217,9 @@ def with_one_id(names: Sequence[str], fields: Sequence[str | None]) -> list[str 
     ]
 
 
-def is_currency(name: str) -> bool:
-    """Returns whether a column or key with this name contains the currency of `price`."""
-    return comparable(name) in _CURRENCY_NAMES
+def companion_of(name: str) -> str | None:
+    """Returns what a column or key with this name says about prices (a key of `COMPANION_NAMES`), or None."""
+    return _COMPANIONS.get(comparable(name))
 
 
 def is_own(name: str, field: str) -> bool:
@@ -229,8 +244,8 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
         return ()
     if field == "gtin":
         return (is_gtin,)
-    convert = _CONVERSIONS.get(field)
-    return () if convert is None else (lambda text: convert(text) == text,)
+    convert, further = _CONVERSIONS.get(field), _FURTHER_TESTS.get(field, ())
+    return further if convert is None else (*further, lambda text: convert(text) == text)
 
 
 def with_currency(price: str, currency: str) -> str:
@@ -252,6 +267,8 @@ def why_not_together(price: str, currency: str) -> str | None:
     """Returns why a price cannot be read with the currency next to it, or None."""
     parts, code = _parts_of_price(price), known_currency(currency)
     units = [] if parts is None else _units(parts)
+    if is_pence(currency) or not _PENCE.isdisjoint(units):
+        return IN_PENCE
     if code is not None:
         return None if _agree(units, code) else OTHER_CURRENCY
     is_needed = parts is not None and not units and bool(currency.strip()) and not is_null_word(currency.strip())
@@ -261,7 +278,14 @@ def why_not_together(price: str, currency: str) -> str | None:
 def known_currency(text: str) -> str | None:
     """Returns the currency code for a code in any case or for a currency's own symbol, or None for other strings."""
     code = SIGNS.get(text.strip(), text.strip().upper())
-    return code if code in CURRENCIES else None
+    return code if code in CURRENCIES and not is_pence(text) else None
+
+
+def is_pence(text: str) -> bool:
+    """Returns whether a string is a code of the penny, a hundredth of a pound. Only the case of `GBp` tells it from the
+    pound.
+    """
+    return text.strip() in _PENCE
 
 
 def decimals_of(code: str) -> int:
@@ -276,6 +300,8 @@ def ambiguity(field: str, text: str) -> str | None:
     units, number = _units(parts), parts["number"]
     if not units:
         return NO_CURRENCY
+    if not _PENCE.isdisjoint(units):
+        return IN_PENCE
     code = _code_of(units)
     if not SHARED_SIGNS.keys().isdisjoint(units) and code is None:
         return SHARED_SIGN
@@ -297,6 +323,8 @@ _keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
 _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
 _no_cents: Final = re.compile(r"(?<=[0-9])(?:([.,])[-\u2013\u2014]{1,2}|[/:][-\u2013\u2014])(?![0-9])")
 """Finds the marks that merchants write in place of zero cents: `12,-`, `1,299/-`, `99:-`."""
+_before_dollar: Final = re.compile(r"(?<=[A-Z]) (?=\$)")
+"""Finds the blank in `US $9.99`."""
 _is_price: Final = re.compile(
     rf"({_UNIT})? ?({_UNIT})? ?(?P<number>(?:(?<![^\W\d_])[.,])?[0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})? ?({_UNIT})?"
 ).fullmatch
@@ -364,7 +392,8 @@ def interval_of(given: Mapping[Any, Any]) -> str | None:
 
 def _parts_of_price(text: str) -> re.Match[str] | None:
     """Matches the number of a price, and up to two units on either side. Returns None for other strings."""
-    return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(_without_entities(text))))
+    plain = _before_dollar.sub("", even_blanks(_without_entities(text)))
+    return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", plain))
 
 
 def even_blanks(text: str) -> str:
@@ -378,9 +407,9 @@ def _units(parts: re.Match[str]) -> list[str]:
 
 def _code_of(units: Sequence[str]) -> str | None:
     """Returns the currency that the units of a price name, or None if they contradict each other."""
-    codes = {SIGNS.get(unit, unit.upper()) for unit in units if unit not in SHARED_SIGNS}
+    codes = {known_currency(unit) for unit in units if unit not in SHARED_SIGNS}
     code = next(iter(codes), None)
-    return code if len(codes) == 1 and code in CURRENCIES and _agree(units, code) else None
+    return code if len(codes) == 1 and code is not None and _agree(units, code) else None
 
 
 def _agree(units: Sequence[str], code: str) -> bool:
@@ -448,6 +477,8 @@ def _moment(text: str) -> str | None:
 
 _PLAIN_URL: Final = r"https?://[^\s/,;|<][^\s,;|<]*"
 _are_plain_urls: Final = re.compile(rf"{_PLAIN_URL}(?:,{_PLAIN_URL})*", re.IGNORECASE).fullmatch
+has_next_url: Final = re.compile(r"[\s,;|>]https?://", re.IGNORECASE).search
+"""Finds the start of another URL after a separator."""
 _starts_url: Final = re.compile(r"https?://", re.IGNORECASE).match
 _between_images: Final = re.compile(
     r"((?:[\s,;|]|(?:<|&lt;)/?(?:br|p|li|ul|div)\s{0,9}/?(?:>|&gt;))+)", re.IGNORECASE
@@ -494,9 +525,18 @@ def pieces_of_images(text: str) -> list[str]:
 def _levels(text: str) -> str:
     if has_entity(text) is None and _keeps_levels_rule(text) is not None:
         return text
-    plain = _without_entities(text)
-    levels = [level.strip() for level in plain.split(">")]
+    levels = [level.strip() for level in _arrow.sub(">", _without_entities(text)).split(">")]
     return " > ".join(levels) if all(levels) else text
+
+
+_arrow: Final = re.compile("[-=>]+>")
+_between_paths: Final = re.compile("[,;|](?! [^>]*&)").split  # as in `Food > Grains, Rice & Cereal > Rice`
+
+
+def paths_in(text: str) -> list[str]:
+    """Returns the category paths in a text, which is one path unless each of its parts has several levels."""
+    paths = [path.strip() for path in _between_paths(text)]
+    return paths if all(" > " in path for path in paths) else [text]
 
 
 _ENTITY: Final = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
@@ -541,4 +581,8 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "product_type": _levels,
     **dict.fromkeys(PLAIN_TEXTS, _without_entities),
     **dict.fromkeys(URLS, _url),
+}
+_FURTHER_TESTS: Final[Mapping[str, tuple[Test, ...]]] = {
+    "product_type": (lambda text: len(paths_in(text)) == 1,),
+    "additional_image_link": (lambda text: text.count(",") < MAX_ADDITIONAL_IMAGES,),
 }

@@ -7,7 +7,7 @@ key is rejected, because the key may specify a different unit, and a price must 
 import re
 from collections.abc import Mapping, Sequence, Sized
 from decimal import Decimal
-from numbers import Integral
+from numbers import Real
 from typing import Any, Final
 
 from socialapi.bulk.inputs.numbers import is_missing, is_number
@@ -44,7 +44,9 @@ UNCLEAR_PRICE: Final = (
     "are amount as a string, amountMicros, centAmount, unit_amount, units with nanos, and, next to an integer amount, "
     "fractionDigits, precision, exponent, scale, decimals or minorUnits"
 )
-_SHORT_UNITS: Final = "cents?|ct|micros?|nanos?|minor|sen|paise|paisa|gr|groszy?e?|öre|øre|rappen|kop|haler[ue]?"
+_SHORT_UNITS: Final = (
+    "cents?|ct|micros?|nanos?|minor|sen|paise|paisa|gr|groszy?e?|öre|øre|rappen|kop|haler[ue]?|gbx|(?-i:GBp)"
+)
 _LONG_UNITS: Final = "cents|micros|pence|penny|pennies|centimes?|c[eé]ntimos?|centavos?|centesim[io]|kope[ck]s|kopeks|subunits?|hundredths"
 _names_small_units: Final = re.compile(
     rf"¢|(?:^|[\W\d_])(?:{_SHORT_UNITS})(?![^\W\d_])|(?:{_LONG_UNITS})(?![^\W\d_])", re.IGNORECASE
@@ -99,7 +101,8 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
     elif decimals is not None:
         amount = _amount_with_decimals(plain[0], decimals)
     else:
-        is_open = "amount" in found and isinstance(plain[0], Integral) and smallest != 0
+        # A program makes floats of cents if one of them is missing.
+        is_open = "amount" in found and isinstance(plain[0], Real) and plain[0] % 1 == 0 and smallest != 0
         amount = None if is_open else str(plain[0])
     if amount is None or not currency:
         return amount

@@ -6,17 +6,21 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.inputs.leftovers import unwrapped
+from socialapi.bulk.inputs.leftovers import is_mojibake, unwrapped, without_zero_width
 from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word, written_forms
 from socialapi.bulk.inputs.numbers import has_length_of_gtin, is_gtin, looks_like_float
 from socialapi.bulk.inputs.reader import has_undecoded
 from socialapi.bulk.products.merchant_values import (
+    PLAIN_TEXTS,
     PRICES,
     TOO_PRECISE,
+    URLS,
     ambiguity,
     even_blanks,
     gtins_in,
+    has_next_url,
     is_undecided,
+    paths_in,
     pieces_of_images,
     plain_amount,
     understood,
@@ -26,7 +30,8 @@ from socialapi.bulk.products.merchant_values import (
 )
 from socialapi.bulk.products.rows import FIELDS, REQUIRED
 from socialapi.internal.records import FrozenRecord
-from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, NULL_WORD
+from socialapi.models.products import MAX_ADDITIONAL_IMAGES
+from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, MOJIBAKE, NULL_WORD
 
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"
@@ -37,7 +42,10 @@ NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
 NUL: Final = "holds a NUL byte"
 CONTROL: Final = "has a control character"
-INVISIBLE: Final = "has an invisible character, such as a zero-width space: remove it"
+INVISIBLE: Final = "has an invisible character, such as a line break or a zero-width space: remove it"
+LOST_CHARACTER: Final = (
+    "has a \ufffd in place of a character that was lost, and is sent unchanged: export the file again as UTF-8"
+)
 TWO_COUNTS: Final = (
     "has three digits after its only separator, which may be a thousands or a decimal separator: write 1000 or 1"
 )
@@ -45,8 +53,8 @@ ROUNDED: Final = (
     "was rounded by a spreadsheet or a program (1.23457E+11), and its last digits are lost: export the column as text"
 )
 WITHOUT_MARKS: Final = (
-    f'{CLEANED}: characters that a spreadsheet or copying adds around a value (="…", an apostrophe, and for ids also '
-    "quotation marks and invisible characters) are removed"
+    f'{CLEANED}: characters that a spreadsheet or copying adds around a value (="…", an apostrophe, invisible '
+    "characters, and for ids also quotation marks) are removed"
 )
 WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are removed"
 NO_GTIN: Final = (
@@ -57,10 +65,17 @@ WRONG_CHECK_DIGIT: Final = (
     "is not a GTIN, and is sent unchanged: its last digit, the check digit, does not match the others"
 )
 FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
+MAY_BE_SEVERAL: Final = "may have several categories, and is sent unchanged: give one"
+COMMENTED_OUT: Final = "begins with #, as if the row were commented out: delete the row if it is"
+FIRST_IMAGE: Final = "has several URLs; the first one is sent here, and the others as additional_image_link"
+FIRST_IMAGES: Final = f"has more than {MAX_ADDITIONAL_IMAGES} URLs; the first {MAX_ADDITIONAL_IMAGES} are sent"
+SEVERAL_URLS: Final = "has several URLs: give one"
+BLANK_IN_URL: Final = "has a blank in its URL: write %20 instead"
 WITHOUT_LABEL: Final = f"{CLEANED}: the label, blanks and hyphens of a GTIN are removed"
 WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is removed"
 NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
 NO_CODE: Final = "is a placeholder: the product has no such code"
+NOT_ON_SALE: Final = "is not sent, because the row says that the product is not on sale"
 KIND_OF_SHOP: Final = "is a shop system's product kind, not a category, and is not sent"
 
 
@@ -71,7 +86,7 @@ SHOP_KINDS: Final = (
 """The product kinds that shop systems write into a `product_type` column."""
 CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
-_OF_WORDS: Final = frozenset({"title", "description", "brand", "size"})
+_OF_WORDS: Final = frozenset({"title", "description", "brand"})
 """The fields in which a leading apostrophe may be part of the value, such as the brand '47."""
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
 _is_guarded: Final = re.compile("'[=+@-]").match
@@ -84,8 +99,14 @@ _has_point: Final = re.compile(r"([0-9]{1,15})[.,]0+").fullmatch
 _is_count: Final = re.compile(r"(-?)([0-9](?:[0-9.,'\u2019 ]*[0-9])?)").fullmatch
 _MOST_DIGITS: Final = 18
 _MOST_DIGITS_OF_FLOAT: Final = 15
-has_invisible: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]").search
-"""Finds characters that are invisible in every script."""
+_INVISIBLE: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+"""Matches characters that are invisible in every script."""
+has_invisible: Final = _INVISIBLE.search
+has_break: Final = re.compile("[\t\n\r\x80-\x9f\u2028\u2029]").search
+may_be_damaged: Final = re.compile("[\u00c2-\u00f4][\u0080-\uffff]|\ufffd").search
+"""Finds the first two of the letters that stand for one letter in text that was read in the wrong encoding."""
+_FREE_TEXTS: Final = frozenset({*PLAIN_TEXTS, "description", CATEGORY, "taxonomy_product_category"})
+"""The fields in which an invisible character may belong to the text."""
 _is_service_price: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 """Matches a price in the format of the service."""
 
@@ -95,10 +116,10 @@ _SHOP_FORMS: Final = frozenset(form for word in SHOP_KINDS for form in written_f
 _ZEROS: Final = frozenset("0" * length for length in range(1, 15))
 _NO_CODES: Final = frozenset(
     form
-    for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile")
+    for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile", "false")
     for form in written_forms(words)
 )
-"""The phrases that marketplaces write in place of a product code."""
+"""The phrases that marketplaces write in place of a product code, and the word that Odoo writes."""
 _SIZES: Final = frozenset({"-", *written_forms("na")})
 
 
@@ -107,7 +128,7 @@ def _left_out_of(field: str) -> frozenset[str]:
         return frozenset()
     if field in ("size", "color"):
         return NULL_FORMS - _SIZES
-    others = {CATEGORY: _SHOP_FORMS, "gtin": _ZEROS | _NO_CODES, "mpn": _NO_CODES}
+    others = {CATEGORY: _SHOP_FORMS, "gtin": _ZEROS | _NO_CODES, "mpn": _NO_CODES, "item_group_id": _NO_CODES}
     return NULL_FORMS | others.get(field, frozenset())
 
 
@@ -117,11 +138,14 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for 
 
 @attrs.frozen
 class TextReading(FrozenRecord):
-    """The value to send (an empty string is not sent), the problem or None, and warnings for the report."""
+    """The value to send (an empty string is not sent), the problem or None, and warnings for the report. `images` are
+    the further images in an `image_link`.
+    """
 
     value: str | int
     problem: str | None = None
     warnings: tuple[str, ...] = ()
+    images: str = ""
 
 
 def read_text(field: str, text: str, currency: str | None = None) -> TextReading:
@@ -136,6 +160,8 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
         warnings.append(WITHOUT_CONTROLS)
     if (problem := _problem(plain)) is not None:
         return TextReading(text, problem)
+    if may_be_damaged(plain) is not None and ("\ufffd" in plain or is_mojibake(plain)):
+        warnings.append(LOST_CHARACTER if "\ufffd" in plain else MOJIBAKE)
     if plain in LEFT_OUT[field]:
         reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_CODE
         return TextReading("", None, (*warnings, reason))
@@ -168,7 +194,10 @@ def _problem(text: str) -> str | None:
 def _without_marks(field: str, text: str) -> str:
     """Returns a value without the marks that a spreadsheet puts around it."""
     if field in IDENTIFIERS and field != "mpn":  # an mpn may end in an inch mark
-        return unwrapped(text).text or text
+        plain = unwrapped(text).text
+        return plain if plain and plain in text else text  # nothing inside an id is removed
+    if field not in IDENTIFIERS | _FREE_TEXTS:
+        text = _INVISIBLE.sub("", text).strip()
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()
     if text.startswith("'") and not text.endswith("'") and (field not in _OF_WORDS or _is_guarded(text)):
@@ -194,7 +223,7 @@ def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
     is_float = looks_like_float(text) is not None
     if _is_rounded(text) is not None or (field == "gtin" and is_float and "e" in text.lower()):
         return TextReading(text, ROUNDED)
-    if has_invisible(text) is not None:
+    if has_invisible(text) is not None or has_break(text) is not None or without_zero_width(text)[0] != text:
         return TextReading(text, INVISIBLE)
     if field == "gtin":
         if (whole := _has_point(text)) is not None:
@@ -206,15 +235,34 @@ def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
         elif not is_gtin(text):
             warnings.append(WRONG_CHECK_DIGIT if has_length_of_gtin(text) is not None else NO_GTIN)
         return TextReading(codes[0], None, tuple(warnings))
+    if field == "id" and text[0] == "#":
+        warnings.append(COMMENTED_OUT)
     if is_float:
         warnings.append(LOOKS_LIKE_FLOAT)
     return TextReading(text, None, tuple(warnings))
 
 
 def _other(field: str, text: str, warnings: list[str]) -> TextReading:
+    if field in URLS and has_next_url(text) is not None:
+        if field != "image_link":
+            return TextReading(text, SEVERAL_URLS)
+        first, _, further = understood(IMAGES, text).partition(",")
+        return TextReading(first, None, (*warnings, FIRST_IMAGE), further)
+    if field in URLS and len(text.split()) > 1:
+        return TextReading(text, BLANK_IN_URL)
     meant, unclear = understood(field, text), ambiguity(field, text)
-    if field == IMAGES and meant != text and any(map(is_null_word, pieces_of_images(text))):
-        warnings.append(NULL_WORD)
+    if field == IMAGES:
+        # A single mark, as in `a.jpg - b.jpg`, is a separator.
+        has_null_words = any(len(each) > 1 and is_null_word(each) for each in pieces_of_images(text))
+        warnings += [NULL_WORD] if has_null_words and meant != text else []
+        urls = meant.split(",")
+        warnings += [FIRST_IMAGES] if len(urls) > MAX_ADDITIONAL_IMAGES else []
+        meant = ",".join(urls[:MAX_ADDITIONAL_IMAGES])
+    if field == CATEGORY and len(paths := paths_in(meant)) > 1:
+        # A comma before a blank may also be part of a name.
+        is_sure = ", " not in meant or len({path.partition(">")[0] for path in paths}) == 1
+        warnings.append(FIRST_OF_SEVERAL if is_sure else MAY_BE_SEVERAL)
+        meant = paths[0] if is_sure else meant
     if field in PRICES and without_noise(meant) is None:
         return TextReading(text, TOO_PRECISE)
     if unclear is not None:

@@ -257,6 +257,15 @@ async def test_names_that_may_be_data_or_cannot_be_shown_are_not_in_the_message(
     ("names", "is_told"),
     [
         *((("sale_price", "sale_price_start_date", "sale_price_end_date"), True), (("sale_price", "g:sale end"), True)),
+        *((("sale_price", f"sale_price_effective_{end}"), True) for end in ("start_date", "end", "dates")),  # Snapchat
+        *((("sale_price", name), True) for name in ("special_from_date", "special_price_to_date")),  # Magento
+        *((("sale_price", name), True) for name in ("sale_price_dates_from", "date_on_sale_to_gmt")),  # WooCommerce
+        *((("sale_price", name), True) for name in ("Sale Price Valid Until", "discount_start_date", "promo.from")),
+        *((("sale_price", name), True) for name in ("offer_end", "Promotional price expiration", "sale_period")),
+        *(
+            (("sale_price", name), False)
+            for name in ("sale_total", "discount", "special_offer", "offer_id", "promo_id")
+        ),
         *((("sale_price", "Date sale price ends"), True), (("sale_price", "date_on_sale_from"), True)),
         *((("sale_price_end_date",), False), (("sale_price", "sales"), False)),
         (("sale_price", "sale_price_end_date", "sale_price_effective_date"), False),

@@ -1,6 +1,7 @@
 """Feeds as spreadsheets, databases, shops and interfaces write them, each in the words of its situation."""
 
 import csv
+import datetime
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,11 +9,13 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import numpy
 import pyarrow
 import pytest
 from pyarrow import parquet
 
 from socialapi.bulk.linting.product_linter import lint_products
+from socialapi.bulk.products.texts import FIRST_OF_SEVERAL, IMAGES, MAY_BE_SEVERAL
 from socialapi.errors import InvalidInput
 from socialapi.reports import NULL_WORD, UpsertReport
 from tests.bulk.catalog_feeds import with_check_digit
@@ -109,7 +112,7 @@ async def test_an_id_that_was_copied_with_marks_or_invisible_characters_is_the_s
         ("title", "'Tis the season"),
         ("brand", "'47"),
         ("title", "'Quoted'"),
-        ("size", "'34"),
+        ("size", "'34'"),
         ("mpn", "'12'"),
         ("mpn", "5'11"),
     ],
@@ -123,7 +126,7 @@ async def test_other_apostrophes_are_part_of_the_text(field: str, text: str) -> 
     ("field", "text"),
     [
         *(("availability", "in stock"), ("condition", "new"), ("link", "https://shop.example/a")),
-        *(("gender", "male"), ("color", "red"), ("custom_label_0", "sale")),
+        *(("gender", "male"), ("color", "red"), ("custom_label_0", "sale"), ("size", "36")),
     ],
 )
 async def test_an_apostrophe_that_keeps_a_cell_as_text_is_left_out(field: str, text: str) -> None:
@@ -245,6 +248,40 @@ async def test_control_characters_are_left_out_of_texts_and_refused_in_ids(writt
 
 
 @EVERY_FORMAT
+async def test_invisible_characters_are_no_part_of_prices_and_addresses(written: Any, tmp_path: Path) -> None:
+    plain = {"sale_price": "9.50 ILS", "mobile_link": "https://m.example/a", "gender": "male"}
+    plain["additional_image_link"] = "https://a.example/1.jpg,https://a.example/2.jpg"
+    row = product("a", price="12.50 ILS", title="a\u200bb", **plain)
+    marked = {
+        "price": "\u200f12.50 ILS",
+        "sale_price": "\u202a9.50 \u200bILS\u202c",
+        "link": f"{row['link']}\u200b",
+        "image_link": f"\ufeff{row['image_link']}",
+        "mobile_link": "https://m.exam\u00adple/a",
+        "additional_image_link": "https://a.example/1.jpg\u200b,https://a.example/2.jpg\u200e",
+    }
+    report, stored = await load(written(tmp_path, [row | marked]))
+    assert stored == {"a": row}
+    assert warned(report) == sorted(marked)
+
+
+@EVERY_FORMAT
+async def test_texts_that_another_program_has_damaged_are_sent_with_a_warning(written: Any, tmp_path: Path) -> None:
+    fine = {
+        "title": "Müsli à la façon, 5 €",
+        "brand": "Ökoland",
+        "size": "½",
+        "custom_label_0": "Ångström",
+        "color": "青",
+    }
+    damaged = {"title": "Müsli".encode().decode("cp1252"), "description": "M\ufffdsli", "color": "gr\ufffdn"}
+    report, stored = await load(written(tmp_path, [product("a", **fine), product("b", **fine | damaged)]))
+    assert stored == {"a": product("a", **fine), "b": product("b", **fine | damaged)}
+    assert (warned(report), {issue.product_id for issue in report.warning_details}) == (sorted(damaged), {"b"})
+    assert all("as UTF-8" in issue.reason for issue in report.warning_details)
+
+
+@EVERY_FORMAT
 async def test_entities_of_html_are_characters_in_names_and_addresses(written: Any, tmp_path: Path) -> None:
     row = product(
         "a",
@@ -266,6 +303,39 @@ async def test_entities_of_html_are_characters_in_names_and_addresses(written: A
 async def test_what_is_no_entity_stays(title: str) -> None:
     (row,) = await read([product("a", title=title)])
     assert row.shape["title"] == title
+
+
+@EVERY_FORMAT
+async def test_an_id_after_a_number_sign_is_warned_of_because_its_row_may_be_commented_out(
+    written: Any, tmp_path: Path
+) -> None:
+    report, stored = await load(written(tmp_path, [product("1"), product("#2", link="https://a.example/2")]))
+    assert [*stored] == ["1", "#2"]
+    (issue,) = report.warning_details
+    assert (issue.product_id, issue.field, "commented out" in issue.reason) == ("#2", "id", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "sent", "warning"),
+    [
+        ("Home > Mugs,Sale > Mugs", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Home>Mugs|Sale>Mugs>Blue", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Home > Mugs; Sale > Mugs", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Home > Mugs, Home > Cups", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Home > Mugs, Sale > Mugs", "Home > Mugs, Sale > Mugs", MAY_BE_SEVERAL),
+        ("Food > Grains, Rice & Cereal > Rice", "Food > Grains, Rice & Cereal > Rice", None),
+        ("Food, Drinks > Tea", "Food, Drinks > Tea", None),
+        ("Home > Mugs, Cups", "Home > Mugs, Cups", None),
+        ("Home,Sale", "Home,Sale", None),
+    ],
+)
+@EVERY_FORMAT
+async def test_several_categories_in_a_text_are_the_first_one_where_that_is_certain(
+    written: Any, text: str, sent: str, warning: str | None, tmp_path: Path
+) -> None:
+    report, stored = await load(written(tmp_path, [product("a", product_type=text)]))
+    assert stored["a"]["product_type"] == sent
+    assert [issue.reason for issue in report.warning_details] == ([warning] if warning else [])
 
 
 @pytest.mark.parametrize("kind", ["simple", "Configurable", "variable", "VARIATION"])
@@ -353,11 +423,31 @@ async def test_products_of_the_merchant_api_have_their_attributes_in_an_object(
     assert stored["C2"]["title"] == "Thing"
 
 
-@pytest.mark.parametrize("code", ["Does not apply", "Nicht zutreffend"])
-async def test_what_marketplaces_write_for_no_code_is_not_sent(code: str) -> None:
-    report, stored = await load([product("a", gtin=code, mpn=code)])
-    assert stored["a"] == product("a")
-    assert warned(report) == ["gtin", "mpn"]
+@pytest.mark.parametrize("code", ["Does not apply", "Nicht zutreffend", "False"])
+async def test_what_marketplaces_and_odoo_write_for_no_code_is_not_sent(code: str) -> None:
+    report, stored = await load([product("a", gtin=code, mpn=code, item_group_id=code, custom_label_0="False")])
+    assert stored["a"] == product("a", custom_label_0="False")
+    assert warned(report) == ["gtin", "item_group_id", "mpn"]
+
+
+async def test_truth_values_and_dates_in_labels_are_sent_as_text() -> None:
+    labels = [True, numpy.False_, datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3, tzinfo=datetime.UTC)]
+    row = product("a", **{f"custom_label_{at}": label for at, label in enumerate(labels)})
+    report, stored = await load([row])
+    assert [stored["a"][f"custom_label_{at}"] for at in range(4)] == [
+        *("true", "false", "2026-01-02", "2026-01-02 03:00:00+00:00")
+    ]
+    assert (report.warnings, (await load([product("a", title=True)]))[0].rejected) == (0, 1)
+
+
+async def test_products_in_binary_columns_are_those_in_columns_of_text() -> None:
+    row = product("ä", price="9.99", currency="EUR", inventory="3", sale_price="5", on_sale="yes")
+    table = pyarrow.Table.from_pylist([row])
+    table = table.cast(pyarrow.schema([(name, pyarrow.binary()) for name in table.column_names]))
+    report, stored = await load(table)
+    assert stored == {"ä": product("ä", price="9.99 EUR", inventory=3, sale_price="5 EUR")}
+    report, _ = await load([product("a", title=b"M\xfcsli")])
+    assert [(issue.field, issue.reason) for issue in report.rejects] == [("title", "is not UTF-8 text")]
 
 
 async def test_entities_that_xml_does_not_know_end_the_feed_with_advice(tmp_path: Path) -> None:
@@ -466,7 +556,7 @@ async def test_gtins_are_cleaned_where_that_is_certain_and_wrong_ones_are_sent_w
     assert {issue.field for issue in report.warning_details} == {"gtin"}
     reasons = [issue.reason for issue in report.warning_details]
     assert ["check digit" in reason for reason in reasons[: len(wrong)]] == [True, True, *([False] * 4)]
-    assert all("is sent as it is" in reason for reason in reasons[: len(wrong)])
+    assert all("is sent unchanged" in reason for reason in reasons[: len(wrong)])
     findings = [each.text for each in (await lint_products(written(tmp_path, rows))).findings]
     assert any(text.startswith("gtin: 2 values") and "check digit" in text for text in findings)
     assert any(text.startswith("gtin: 4 values") and "8, 12, 13 or 14" in text for text in findings)
@@ -496,14 +586,59 @@ async def test_a_price_without_its_currency_or_against_it_is_refused_with_what_t
     written: Any, tmp_path: Path
 ) -> None:
     prices = {"9.99 EUR": "USD", "$9.99": "EUR", "9.99": "Taler", "9,99": "null", "9.98": "", "99:-": "Euro"}
-    rows = [product(price, price=price, currency=currency) for price, currency in prices.items()]
+    rows = [product(str(at), price=price, currency=prices[price]) for at, price in enumerate(prices)]
     report, stored = await load(written(tmp_path, rows))
-    assert {key: each["price"] for key, each in stored.items()} == {"99:-": "99.00 EUR"}
+    assert {key: each["price"] for key, each in stored.items()} == {"5": "99.00 EUR"}
     _, stored = await load(written(tmp_path, [product("a", price="$9.99")]), constants={"currency": "USD"})
     assert stored["a"]["price"] == "9.99 USD"
     reasons = [each.reason for each in report.rejects]
-    parts = ["contradicts", "contradicts", "no ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
+    parts = ["contradicts", "contradicts", "not contain an ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
     assert [part in reason for part, reason in zip(parts, reasons, strict=True)] == [True] * 5
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("name", ["sale_price_currency", "Sale Currency"])
+async def test_a_sale_price_has_its_own_currency_or_that_of_the_price_and_never_another(
+    written: Any, name: str, tmp_path: Path
+) -> None:
+    given = [
+        *(("12.50", "9.50", "EUR", "USD"), ("12.50", "9.50", "USD", "USD"), ("12.50", "9.50", "", "USD")),
+        *(("12.50 EUR", "9.50", "EUR", ""), ("12.50 EUR", "9.50", "", ""), ("12.50 EUR", "$9.50", "", "")),
+        *(("12.50 EUR", "9.50 USD", "", ""), ("12.50", "9.50 EUR", "USD", "EUR"), ("12.50", "9.50", "Taler", "EUR")),
+    ]
+    names = ("price", "sale_price", name if written is not as_xml else "sale_price_currency", "currency")
+    rows = [product(str(at), **dict(zip(names, each, strict=True))) for at, each in enumerate(given)]
+    report, stored = await load(written(tmp_path, rows))
+    sent = {"1": "9.50 USD", "2": "9.50 USD", "3": "9.50 EUR", "4": "9.50 EUR"}
+    assert {key: each["sale_price"] for key, each in stored.items()} == sent
+    assert {issue.field for issue in report.rejects} == {"sale_price"}
+    assert (report.ignored_columns, report.warnings) == ((), 0)
+
+
+async def test_the_currency_of_a_price_goes_before_the_constant_one_and_a_missing_price_is_what_is_wrong() -> None:
+    rows = [product("a", price="9 EUR", sale_price="8"), product("b", price="9", sale_price="8", currency="EUR")]
+    rows += [product("c", price="9", sale_price="8"), product("d", price=None, sale_price=0)]
+    report, stored = await load(rows, constants={"currency": "USD"})
+    assert {key: each["sale_price"] for key, each in stored.items()} == {"a": "8 EUR", "b": "8 EUR", "c": "8 USD"}
+    (reject,) = report.rejects
+    assert (reject.product_id, reject.field, reject.reason) == ("d", "price", "is required")
+    ((_, reason),) = [(row.problem or ()) for row in await read([product("e", price="9,999 EUR", sale_price="8")])]
+    assert "three digits" in reason
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("no", ["No", "false", "0", False])
+async def test_the_sale_price_of_a_product_that_is_not_on_sale_is_not_sent(
+    written: Any, no: Any, tmp_path: Path
+) -> None:
+    other = "" if isinstance(no, str) else None
+    yes = "Yes" if isinstance(no, str) else True
+    flags = {"a": no, "b": yes, "c": other, "d": no}
+    rows = [product(key, sale_price="5.00 EUR", **{"On-Sale": flag}) for key, flag in flags.items()]
+    report, stored = await load(written(tmp_path, [*rows[:3], rows[3] | {"sale_price": ""}]))
+    assert [key for key, each in stored.items() if "sale_price" in each] == ["b", "c"]
+    assert [(issue.product_id, issue.field) for issue in report.warning_details] == [("a", "sale_price")]
+    assert report.ignored_columns == ()
 
 
 @pytest.mark.parametrize(
@@ -545,6 +680,71 @@ async def test_numbered_columns_of_images_and_the_id_of_tiktok_are_read(names: S
     report, stored = await load(as_csv(tmp_path, [row | dict(zip(names, images, strict=True))]))
     assert stored == {"a": product("a", additional_image_link=",".join(images))}
     assert report.ignored_columns == ()
+
+
+def images(*numbers: int) -> list[str]:
+    return [f"https://a.example/{number}.jpg" for number in numbers]
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("between", [",", "|", ";", ", ", " ", "<br>"])
+async def test_the_first_of_several_images_is_the_image_and_the_others_are_additional_ones(
+    written: Any, between: str, tmp_path: Path
+) -> None:
+    several = between.join(images(1, 2, 3))
+    rows = [product("a", image_link=several, additional_image_link=""), product("b", image_link=several)]
+    rows[1]["additional_image_link"] = ",".join(images(2, 9))
+    rows += [product("d")]
+    report, stored = await load(written(tmp_path, rows))
+    assert [each["image_link"] for each in stored.values()] == [*images(1, 1), "https://shop.example/d.jpg"]
+    sent = [each.get("additional_image_link") for each in stored.values()]
+    assert sent == [",".join(images(2, 3)), ",".join(images(2, 9, 3)), None]
+    assert [(issue.product_id, issue.field) for issue in report.warning_details] == [
+        ("a", "image_link"),
+        ("b", "image_link"),
+    ]
+
+
+@pytest.mark.parametrize("field", ["link", "mobile_link"])
+async def test_several_addresses_of_a_page_and_blanks_in_addresses_are_refused_with_the_reason(field: str) -> None:
+    rows = [product("a", **{field: "https://a.example/1,https://a.example/2"}), product("b", image_link="")]
+    rows += [
+        product("c", **{field: "https://a.example/My Mug"}),
+        product("d", image_link="https://a.example/My Mug.jpg"),
+    ]
+    rows += [
+        product("e", **{field: "https://a.example/?u=https://b.example/,1;2"}),
+        product("f", image_link=images(1)[0]),
+    ]
+    rows[1]["image_link"] = f"{images(1)[0]},img/2.jpg,{images(3)[0]}"
+    report, stored = await load(rows)
+    assert [*stored] == ["e", "f"]
+    assert [(issue.product_id, issue.field) for issue in report.rejects] == [
+        *(("a", field), ("b", "additional_image_link"), ("c", field), ("d", "image_link")),
+    ]
+    assert ["URL" in issue.reason for issue in report.rejects] == [True] * 4
+    assert ["%20" in issue.reason for issue in report.rejects] == [False, False, True, True]
+
+
+@EVERY_FORMAT
+async def test_more_than_ten_additional_images_are_the_first_ten(written: Any, tmp_path: Path) -> None:
+    columns = {
+        "additional_image_link": ",".join(images(*range(8))),
+        "additional_image_link_2": ",".join(images(*range(5, 13))),
+    }
+    first = dict.fromkeys(columns, "") | {IMAGES: ",".join(images(*range(15)))}
+    rows = [product("a", **first), product("b", **columns)]
+    rows += [
+        product("c", additional_image_link=" - ".join(images(*range(10)))),
+        product("d", image_link=" ".join(images(*range(12)))),
+    ]
+    report, stored = await load(written(tmp_path, rows))
+    assert [each["additional_image_link"] for each in stored.values()] == [
+        *[",".join(images(*range(10)))] * 3,
+        ",".join(images(*range(1, 11))),
+    ]
+    warnings = [(issue.product_id, issue.field) for issue in report.warning_details]
+    assert warnings == [*(("a", IMAGES), ("b", IMAGES)), *(("d", "image_link"), ("d", IMAGES))]
 
 
 @EVERY_FORMAT

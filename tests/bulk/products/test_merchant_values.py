@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.products.merchant_values import (
-    CURRENCY_NAMES,
+    COMPANION_NAMES,
     FIELD_SYNONYMS,
     NO_CURRENCY,
     ONLY_WITHOUT_ID,
@@ -21,9 +21,9 @@ from socialapi.bulk.products.merchant_values import (
     SIGNS,
     TWO_READINGS,
     ambiguity,
+    companion_of,
     field_of,
     fields_of,
-    is_currency,
     understood,
     with_currency,
 )
@@ -88,6 +88,7 @@ def test_an_availability_that_would_be_a_guess_stays(text: str) -> None:
         ("condition", "https://schema.org/NewCondition", "new"),
         ("condition", "http://schema.org/UsedCondition", "used"),
         ("condition", "RefurbishedCondition", "refurbished"),
+        *(("condition", text, "used") for text in ("used_good", "Used - Like New", "UsedVeryGood", "USED_FAIR")),
         ("condition", "https://schema.org/DamagedCondition", "https://schema.org/DamagedCondition"),
         ("condition", "like new", "like new"),
         ("gender", "Female", "female"),
@@ -98,6 +99,9 @@ def test_an_availability_that_would_be_a_guess_stays(text: str) -> None:
         ("product_type", "A>B >C", "A > B > C"),
         ("product_type", "A &gt; B &amp; C", "A > B & C"),
         ("product_type", "A / B", "A / B"),
+        ("product_type", "A -> B->C", "A > B > C"),
+        ("product_type", "A >> B => C", "A > B > C"),
+        ("product_type", "T-Shirts > A-B", "T-Shirts > A-B"),
         ("product_type", "A > > B", "A > > B"),
         ("product_type", "A >", "A >"),
         ("product_type", "A  >  B", "A  >  B"),
@@ -201,6 +205,11 @@ def test_a_sale_window_is_two_times_with_a_slash_between_them(text: str, expecte
         ("9.99 CAD", "CAD $9.99|$CAD 9.99|9.99$CAD|C$ 9.99 CAD|CA$9.99"),
         ("9.90 CHF", "Fr. 9.90 CHF|CHF SFr. 9,90"),
         ("99.50 TRY", "99,50 TL|₺99,50 TRY"),
+        ("12800 JPY", "12,800円|12,800 円|￥12,800 JPY"),
+        ("12.90 USD", "US $12.90|12,90 US $|US $12.90 USD"),
+        ("99.50 UAH", "99,50 грн|99.50 грн.|99,50 грн. UAH"),
+        ("99.50 RUB", "99,50 руб. RUB|99.50 руб RUB"),  # noqa: RUF001
+        ("12500 VND", "12.500 đ|12,500đ"),
         ("10000 KRW", "₩10,000 KRW|KRW 10.000"),
         ("10000 IDR", "Rp 10.000|Rp10.000|Rp. 10.000|10.000 IDR|Rp 10.000 IDR"),
         ("99.99 ZAR", "R 99.99|R99,99|99.99 ZAR"),
@@ -225,6 +234,7 @@ def test_prices_are_understood_where_they_can_only_be_read_in_one_way(expected: 
         *("9.99 XBT", "9.99 USD EUR", "€9.99 USD", "$9.99 EUR", "-9.99 EUR", "9.99 EUR/kg", "from 9.99 EUR", "9,9,9 EUR"),
         *("1,2345.00 EUR", "1.299.00 EUR", "1 2345 EUR", "٩.٩٩ EUR", "EUR", "", "NaN EUR", "1e3 EUR", "9.99 US Dollar"),
         *("10,-20 EUR", "USD 9.99 - USD 19.99", "free", "0", "C$ 10", "Rs. 1,299/-", "USD.50", "99:-", "₩10,000", "kr 99"),
+        *("1299 GBp", "GBp 1299", "12.99GBp", "£12.99 GBp", "1299 GBX", "99 руб.", "￥900", "C $12.90", "EUR US $9"),  # noqa: RUF001
     ],
 )  # fmt: skip
 def test_prices_that_would_be_guesses_stay_and_are_refused(text: str) -> None:
@@ -264,11 +274,13 @@ def test_a_price_may_have_its_currency_elsewhere() -> None:
     assert with_currency("99 kr", "SEK") == "99 SEK"
     assert with_currency("9,99", "€") == "9.99 EUR"
     assert with_currency("Rs. 1,299/-", "INR") == "1299.00 INR"
+    assert with_currency("12,800円", "JPY") == "12800 JPY"
+    assert with_currency("99 руб.", "BYN") == "99 BYN"  # noqa: RUF001
     assert with_currency("9.99 EUR", "USD") == "9.99 EUR USD"
     assert with_currency("1,299", "USD") == "1,299 USD"
-    for name in CURRENCY_NAMES:
-        assert is_currency(name)
-        assert field_of(name) is None
+    for companion, names in COMPANION_NAMES.items():
+        assert {companion_of(name) for name in names} == {companion}
+        assert {field_of(name) for name in names} == {None}
 
 
 ANYTHING: Final = st.one_of(
@@ -351,7 +363,7 @@ def test_the_documentation_lists_every_name_that_is_understood() -> None:
         field: (*names, ONLY_WITHOUT_ID) if field == "id" else names for field, names in OTHER_NAMES.items()
     }
     section = PAGE.read_text("utf-8").partition("\n### Names\n")[2].partition("\n### ")[0]
-    assert set(CURRENCY_NAMES) <= set(quoted(section))
+    assert {name for names in COMPANION_NAMES.values() for name in names} <= set(quoted(section))
 
 
 def test_the_documentation_lists_every_value_that_is_understood_and_what_it_says_is_so() -> None:

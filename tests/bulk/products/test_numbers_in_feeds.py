@@ -127,7 +127,18 @@ async def test_a_gtin_that_was_rounded_is_refused_however_it_is_written(text: st
     assert row.problem == ("gtin", ROUNDED)
 
 
-@pytest.mark.parametrize("text", ["\u200b00128", "\ufeff128", "C\u00ad2", "4006381\u2060333931", "\u202d128"])
+@pytest.mark.parametrize(
+    "text", ["1\u200b28", "C\u00ad2", "4006381\u2060333931", "1\n2", "1\t2", "1\ufe0f2", "1\u20282"]
+)
+@pytest.mark.parametrize("field", IDENTIFIERS)
+async def test_an_invisible_character_or_a_line_break_inside_an_id_or_a_code_rejects_the_product(
+    field: str, text: str
+) -> None:
+    rows = [with_numbers(**{field: text}), with_numbers(**{field: f'"\u200b{text}"'})]
+    assert [row.problem for row in await read(rows)] == [(field, INVISIBLE)] * 2
+
+
+@pytest.mark.parametrize("text", ["\u200b00128", "\ufeff128", "\u202d128", "128\u202c"])
 @pytest.mark.parametrize("field", IDENTIFIERS)
 async def test_an_id_or_a_code_loses_invisible_characters_with_a_warning_and_an_mpn_is_refused(
     field: str, text: str
@@ -194,6 +205,15 @@ async def test_ids_that_became_floats_over_night_are_the_same_products(tmp_path:
     assert (report.skipped, report.created, report.updated, report.vanished) == (4, 0, 0, 0)
     assert (report.rejected, report.rejects[0].field) == (1, "id")
     assert catalog.products == before
+
+
+@pytest.mark.parametrize("price", ["249.99", "89.99", "19.99", "1299.9", "0.1", "5.0"])
+async def test_a_price_in_a_column_of_short_floats_is_the_number_that_was_stored(price: str) -> None:
+    table = pyarrow.Table.from_pylist([product("a", price=None, currency="EUR")])
+    table = table.append_column("price", pyarrow.array([float(price)], pyarrow.float32()))
+    for source in (table, polars.DataFrame(table)):
+        (row,) = await read(source)
+        assert (row.shape["price"], row.problem) == (f"{price.removesuffix('.0')} EUR", None)
 
 
 @pytest.mark.parametrize("kind", [pyarrow.float16(), pyarrow.float32()], ids=str)

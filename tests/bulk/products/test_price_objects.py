@@ -3,8 +3,10 @@
 from decimal import Decimal
 from typing import Any
 
+import numpy
 import pytest
 
+from socialapi.bulk.products.merchant_values import IN_PENCE
 from socialapi.bulk.products.price_objects import UNCLEAR_PRICE
 from socialapi.errors import InvalidInput
 from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, read
@@ -74,6 +76,9 @@ async def test_a_member_of_a_price_that_the_caller_names_stays_a_column_whatever
         ({"unit_amount": 9990, "currency": "kwd"}, "9.99 KWD"),
         ({"amount": 999, "currency": "JPY"}, "999 JPY"),
         ({"value": 30, "currency": "USD"}, "30 USD"),
+        ({"amount": 30.5, "currency": "USD"}, "30.5 USD"),
+        ({"amount": Decimal("30.00"), "currency": "USD"}, "30.00 USD"),
+        ({"amount": 999.0, "currency": "JPY"}, "999.0 JPY"),
     ],
 )
 async def test_the_smallest_unit_is_that_of_the_currency(given: Any, price: str) -> None:
@@ -85,6 +90,8 @@ async def test_the_smallest_unit_is_that_of_the_currency(given: Any, price: str)
     "given",
     [
         CENTS,
+        CENTS | {"amount": 999.0},
+        CENTS | {"amount": numpy.float32(999)},
         *(CENTS | {"precision": 2} | more for more in ({"unit": "cents"}, {"divisor": 100}, {"scale": 3})),
         {"value": 999, "currency": "USD", "centAmount": 999},
         {"amount": 999.0, "currency": "USD", "decimals": 2},
@@ -109,6 +116,17 @@ async def test_an_object_may_have_its_currency_elsewhere_and_keeps_its_own() -> 
     catalog = ModelCatalog()
     await job_of(catalog, rows, constants={"currency": "USD"}).run()
     assert [catalog.products[each]["price"] for each in "ab"] == ["9.99 USD", "9.99 EUR"]
+
+
+@pytest.mark.parametrize("price", ["1299 GBp", "1299", "12.99 GBP", {"value": "1299", "currency": "GBp"}], ids=str)
+@pytest.mark.parametrize("pence", ["GBp", "GBX"])
+async def test_pence_are_never_pounds_wherever_they_are_written(price: Any, pence: str) -> None:
+    (row,) = await read([product("a", price=price, currency=pence)])
+    assert row.problem == ("price", IN_PENCE)
+    (row,) = await read([product("a", price="1299 GBp", currency="GBP")])
+    assert row.problem == ("price", IN_PENCE)
+    (row,) = await read([product("a", price="12.99", currency="gbp")])
+    assert row.shape["price"] == "12.99 GBP"
 
 
 async def test_a_sale_price_without_an_amount_is_none() -> None:
@@ -136,6 +154,8 @@ async def test_a_sale_price_without_an_amount_is_none() -> None:
         "Preis (ct)",
         "precio céntimos",
         "price_cents.EUR",
+        "Price (GBX)",
+        "Price GBp",
     ],
 )
 @pytest.mark.parametrize("field", ["price", "sale_price"])
@@ -145,7 +165,17 @@ async def test_a_column_of_cents_is_no_column_of_prices(name: str, field: str) -
 
 
 @pytest.mark.parametrize(
-    "name", ["recent_price", "Center price", "MinorkaPrice", "accent", "price_ex_vat", "Grundpreis"]
+    "name",
+    [
+        "recent_price",
+        "Center price",
+        "MinorkaPrice",
+        "accent",
+        "price_ex_vat",
+        "Grundpreis",
+        "price_gbp",
+        "Price (GBP)",
+    ],
 )
 async def test_a_name_that_only_resembles_cents_is_one_of_prices(name: str) -> None:
     (row,) = await read([{**product("a"), "price": None, name: "9.99 USD"}], columns={"price": name})

@@ -225,10 +225,15 @@ class ProductColumns(FoundColumns):
         return self._find((name,))[0] or ""
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if a given column is missing. Missing fields are reported for each product later."""
+        """Raises InvalidInput if a given column is missing, or if no name is known. Missing fields are reported for each
+        product later.
+        """
         note_names(self, names)
         self.require_given(tuple(names))
         key_position(self.key, tuple(names), is_needed=True)
+        fields = self._find(tuple(names))
+        if fields and not any(fields):
+            raise InvalidInput(f"none of the names is known as a product field{_hint(('id',), tuple(names), fields)}")
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Does nothing, because values do not show which field they belong to."""

@@ -595,6 +595,13 @@ async def test_a_product_with_elements_in_an_optional_field_is_refused_and_a_pat
         assert (report.rejected, stored["a"]["color"]) == (0, "red")
 
 
+@pytest.mark.parametrize("written", [as_xml, as_json, as_json_lines, as_mappings])
+async def test_a_feed_without_a_known_name_is_refused_with_the_names_that_it_has(written: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await load(written(tmp_path, [{"kod": "1", "nazwa": "Kubek"}]))
+    assert "none of the names is known as a product field (columns: kod, nazwa); specify the " in str(caught.value)
+
+
 async def test_ids_in_attributes_are_read_where_that_is_asked_for_and_else_the_warning_says_how(tmp_path: Path) -> None:
     text = as_xml(tmp_path, [product("X1", id=None)]).read_text("utf-8").replace("<item>", "<item id='X1'>")
     path = tmp_path / "feed.xml"

@@ -2,15 +2,19 @@
 
 An item is an element called `item`, `entry` or `product`, one or two levels below the root. This
 covers RSS 2.0 (`rss`, `channel`, `item`), RSS 1.0 (`rdf:RDF`, `item`), Atom (`feed`, `entry`) and
-plain lists (`products`, `product`). Each item becomes a mapping of names to strings:
+plain lists (`products`, `product`). Elements with one of these names elsewhere, and elements that
+contain a price and a link, end the feed with an error, because they may be products, too. Each item
+becomes a mapping of names to strings:
 
 - Names in Google's namespace lose their prefix. The prefix `g` counts as Google's even if the feed
   does not declare it, because many exporters forget that. An element in this namespace replaces a plain
   one with the same name (`g:title` replaces `title`). Other prefixes are kept (`dc:date`).
 - An element that occurs more than once becomes a list. Blank elements are skipped.
-- A nested element has a path as its name, such as `shipping.country`, and is not read as a field, unless
-  it is part of a price. Inside `title`, `description`, `summary` and `content`, elements are
-  markup, and only their text is kept.
+- A nested element has a path as its name, such as `shipping.country`, and is not read as a field. If
+  the outer element is a field, such as `price`, its nested elements become an object, as in JSON.
+  A plural that contains only its singular (`sizes`, `size`) is a list.
+- Inside a title, `description`, `summary` or `content`, the elements of HTML are markup, and only
+  their text is kept. Blanks replace the tags that are not within a line.
 - The name of an attribute follows the name of its element: `price@currency`, or `@id` for an
   attribute of the item. The text of an Atom `link` is its URL.
 - In Atom, `summary` or `content` becomes the description if the entry has no other. The plain `id`
@@ -23,13 +27,14 @@ is expanded and no external file is fetched.
 
 import codecs
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from io import BufferedReader
 from itertools import chain
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from xml.parsers import expat
 from xml.parsers.expat import errors
 
+from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.layouts import Layout
 from socialapi.bulk.inputs.objects import blocks_of_items
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, Block, NoRows, Selection
@@ -38,7 +43,8 @@ from socialapi.reports import RowIssue
 
 L = TypeVar("L", bound=Layout)
 
-Item = dict[str, str | list[str]]
+Item = dict[str, Any]
+"""The strings of an item by name. A value is a string, an object of strings, or a list of these."""
 
 MAX_ITEM_BYTES: Final = 1_048_576
 MAX_TAG_BYTES: Final = 1_048_576
@@ -56,8 +62,21 @@ _LIST_ROOTS: Final = frozenset({"products", "items", "entries", "catalog", "shop
 """The root elements of plain product lists. A list without items counts as an empty feed only if it has no other
 elements, because these may be items in an unknown format.
 """
+_LOOKS_LIKE_PRODUCT: Final = frozenset({"price", "link"})
+"""The fields that show that an element with another name is a product."""
+_NAMES_SHOWN: Final = 12
 _MARKED_UP: Final = frozenset({"title", "description", "summary", "content"})
 
+_is_within_lines: Final = re.compile(
+    "a|abbr|acronym|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strike|strong|sub|sup|"
+    "tt|u|var|wbr"
+).fullmatch
+"""Matches a tag of HTML that does not separate words."""
+_separates_words: Final = re.compile(
+    "address|article|aside|audio|blockquote|body|br|button|caption|center|col|colgroup|d[dlt]|details|div|embed|fieldset|"
+    "figcaption|figure|footer|form|h[1-6]|header|hr|html|iframe|img|input|label|legend|li|main|nav|noscript|object|ol|p|"
+    "picture|pre|script|section|source|style|summary|svg|t[dhr]|table|tbody|tfoot|thead|ul|video"
+).fullmatch
 _is_google: Final = re.compile(r"https?://base\.google\.com/n[cs]/1\.0/?").fullmatch
 _is_address: Final = re.compile(r"(?:https?|tag|urn):", re.IGNORECASE).match
 _starts_as_xml: Final = re.compile(
@@ -79,6 +98,10 @@ NO_ITEMS: Final = "the feed has no items"
 NO_FEED: Final = (
     "this is XML, but not a product feed: expected are RSS (item in channel), Atom (entry in feed), or elements called "
     "product or item, one or two levels below the root"
+)
+_MISPLACED: Final = (
+    "<{}> may be a product, but only elements called item, entry or product, one or two levels below the root, are "
+    "read: move or rename it"
 )
 _WEB_PAGE: Final = "this is a web page, not a product feed"
 _DECLARATIONS: Final = "the document type has declarations or refers to another file, which is not supported: remove it"
@@ -116,15 +139,18 @@ def looks_like_xml(head: bytes) -> bool:
     return _starts_as_xml(head) is not None
 
 
-def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> Iterator[tuple[Item, int] | tuple[()]]:
+def read_items(
+    file: BufferedReader, remarks: list[RowIssue] | None = None, role_of: Callable[[str], str] = lambda _: ""
+) -> Iterator[tuple[Item, int] | tuple[()]]:
     """Yields the items of a product feed, each with the line on which it begins, and `CUT` where a block must end.
-    Control characters that XML does not allow are removed and reported in a remark.
+    Control characters that XML does not allow are removed and reported in a remark. `role_of` returns the field that
+    the job reads from a name.
 
     Raises NoRows if the feed has no items. If the file is not a feed or cannot be read to its end,
     yields the items before the error and then raises InvalidInput with the line and column.
     """
     head, lines_before = _beginning(file)
-    feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None)
+    feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None, role_of)
     failure: InvalidInput | None = None
     found = is_last = False
     taken = 0
@@ -197,7 +223,7 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
 class _Feed:
     """The parser of one feed. It resolves namespaces itself, because expat would reject undeclared prefixes."""
 
-    def __init__(self, lines_before: int, encoding: str | None) -> None:
+    def __init__(self, lines_before: int, encoding: str | None, role_of: Callable[[str], str]) -> None:
         self._parser = parser = expat.ParserCreate(encoding)
         parser.buffer_text = True
         parser.ordered_attributes = True
@@ -210,16 +236,21 @@ class _Feed:
         self._found: list[tuple[Item, int]] = []
         self._depth = 0
         self._root = ""
-        self._has_other_elements = False
+        self._other_names: dict[str, None] = {}
+        self._outside: list[_Outside] = []
         self._root_prefix = ""
         self._google_prefixes = {"g"}
         self._plain: Item = {}
         self._google: Item = {}
+        self._role_of = role_of
         self._names = _Names(self)
         self._path: list[str] = []
         self._texts: list[str] = []
+        self._is_markup = False
+        self._members: Item = {}
         self._line = 0
         self._item_at: int | None = None
+        self._has_items = False
         self._listen_for_items()
 
     def parse(self, chunk: bytes) -> None:
@@ -261,17 +292,24 @@ class _Feed:
 
     def without_items(self) -> InvalidInput:
         """Returns the error for a file without items: NoRows for an empty feed, InvalidInput for any other file."""
-        is_empty = self._root in _STANDARD_ROOTS or (self._root in _LIST_ROOTS and not self._has_other_elements)
-        return NoRows(NO_ITEMS) if is_empty else InvalidInput(NO_FEED)
+        is_empty = self._root in _STANDARD_ROOTS or (self._root in _LIST_ROOTS and not self._other_names)
+        return NoRows(NO_ITEMS) if is_empty else self._no_feed("")
 
-    def target(self, name: str) -> tuple[Item, str]:
-        """Returns the mapping and the key under which the text of an element with this name is stored."""
+    def target(self, name: str) -> tuple[Item, str, str]:
+        """Returns the mapping and the key under which the text of an element with this name is stored, and its field
+        (empty if the job does not read it).
+        """
         if len(name) > MAX_NAME_LENGTH:
             raise self._error(_LONG_NAME)
         prefix, _, local = name.rpartition(":")
         if prefix in self._google_prefixes:
-            return self._google, local
-        return self._plain, local if prefix == self._root_prefix else name
+            return self._google, local, self._role_of(local)
+        key = local if prefix == self._root_prefix else name
+        return self._plain, key, self._role_of(key)
+
+    def _no_feed(self, location: str) -> InvalidInput:
+        names = ", ".join(map(shown_name, self._other_names))
+        return InvalidInput(f"{location}{NO_FEED}" + (f" (there are {names})" if names else ""))
 
     def _listen_for_items(self) -> None:
         self._parser.StartElementHandler = self._start_outside
@@ -289,28 +327,34 @@ class _Feed:
             if self._root == "html":
                 raise InvalidInput(_WEB_PAGE)
         self._declare(attributes)
-        if self._depth in _ITEM_LEVELS and local.lower() in _ITEM_NAMES:
-            parser = self._parser
-            self._line = parser.CurrentLineNumber + self._lines_before
+        parser, is_named = self._parser, local.lower() in _ITEM_NAMES
+        line = parser.CurrentLineNumber + self._lines_before
+        if self._outside:
+            self._outside[-1].add(self._names[name][2])
+        if self._depth in _ITEM_LEVELS and is_named:
+            self._line = line
             self._item_at = parser.CurrentByteIndex
             self._add_attributes("", attributes)
             parser.StartElementHandler = self._start_field
             parser.EndElementHandler = self._end_field
             parser.CharacterDataHandler = self._texts.append
-        elif self._depth > 1:
-            self._has_other_elements = True
+            return
+        self._outside.append(_Outside(local, line, is_item=is_named and self._depth > max(_ITEM_LEVELS)))
+        for attribute in attributes[::2]:
+            self._outside[-1].add(self._names[attribute][2])
+        if self._depth > 1 and len(self._other_names) < _NAMES_SHOWN:
+            self._other_names[local] = None
 
     def _end_outside(self, name: str) -> None:
         self._depth -= 1
+        self._outside.pop()
 
     def _start_field(self, name: str, attributes: list[str]) -> None:
         if self._path:
-            if len(self._path) + self._depth >= MAX_DEPTH:
-                raise self._error(_TOO_DEEP)
-            if self._names[self._path[0]][1] not in _MARKED_UP:
-                self._add_text(*self._place())
+            self._start_nested(name.rpartition(":")[2].lower())
         else:
             self._texts.clear()
+            self._is_markup = False
         self._path.append(name)
         if attributes:
             self._declare(attributes)
@@ -318,26 +362,75 @@ class _Feed:
             if _is_google(given.get("xmlns", "")):  # feeds written by .NET declare the namespace on each element
                 self._path[-1] = f"g:{name}"
             target, key = self._place()
-            if key == "link" and given.get("rel", "alternate") == "alternate" and "href" in given:
+            is_outer = len(self._path) == 1
+            if is_outer and key == "link" and given.get("rel", "alternate") == "alternate" and "href" in given:
                 _add(target, key, given["href"].strip())
-            elif key.partition(".")[0] not in _MARKED_UP:
+            elif not self._is_markup and key not in _MARKED_UP:
                 self._add_attributes(key, attributes)
+
+    def _start_nested(self, tag: str) -> None:
+        """Adds the text before a nested element, or separates the words around the tag."""
+        path = self._path
+        if len(path) + self._depth >= MAX_DEPTH:
+            raise self._error(_TOO_DEEP)
+        if len(path) == 1 and not self._members and not _MARKED_UP.isdisjoint(self._names[path[0]][1:]):
+            is_html = _is_within_lines(tag) is not None or _separates_words(tag) is not None
+            self._is_markup = self._is_markup or is_html or not _is_blank(self._texts)
+        if self._is_markup:
+            self._separate("p" if tag == "sup" else tag)  # 5<sup>2</sup> is not 52
+            return
+        target, key = self._place()
+        is_object = len(path) == 1 and self._names[path[0]][2]
+        self._add_text(self._members if is_object else target, "" if is_object else key)
+
+    def _separate(self, tag: str) -> None:
+        if _is_within_lines(tag) is None and self._texts and not self._texts[-1][-1:].isspace():
+            self._texts.append(" ")
 
     def _end_field(self, name: str) -> None:
         path = self._path
         if len(path) == 1:
-            self._add_text(*self._names[path.pop()])
+            target, key, _ = self._names[path.pop()]
+            if self._members:
+                self._end_object(target, key)
+            else:
+                self._add_text(target, key)
         elif not path:
             self._end_item()
         else:
-            if self._names[self._path[0]][1] not in _MARKED_UP:
+            if self._is_markup:
+                self._separate(name.rpartition(":")[2].lower())
+            else:
                 self._add_text(*self._place())
-            self._path.pop()
+            path.pop()
+
+    def _end_object(self, target: Item, key: str) -> None:
+        """Adds the nested elements of a field as one object, or as its values if they are the parts of a plural."""
+        self._add_text(self._members, "")
+        members, self._members = self._members, {}
+        attributes = {name[1:]: members.pop(name) for name in list(members) if name[:1] == "@"}
+        text, only = members.pop("", None), next(iter(members), "")
+        if text is None and len(members) == 1 and key.lower().endswith(f"{only.lower()}s"):
+            found = members[only]
+        elif not members and not attributes:
+            found = text
+        else:
+            for name, value in (("value", text), *attributes.items()):
+                if value is not None and members.setdefault(name, value) != value:
+                    members[name] = [members[name], value]
+            found = members
+        for value in found if isinstance(found, list) else [found]:
+            _add(target, key, value)
 
     def _place(self) -> tuple[Item, str]:
         """Returns the mapping and the key under which the text of the open element is stored."""
-        target, key = self._names[self._path[0]]
-        return (target, key) if len(self._path) == 1 else (target, f"{key}.{self._names[self._path[-1]][1]}")
+        target, key, role = self._names[self._path[0]]
+        if len(self._path) == 1:
+            return target, key
+        last = self._names[self._path[-1]][1]
+        if not role:
+            return target, f"{key}.{last}"
+        return self._members, last if len(self._path) == 2 else f"{self._names[self._path[1]][1]}.{last}"
 
     def _add_text(self, target: Item, key: str) -> None:
         text = "".join(self._texts).strip()
@@ -346,9 +439,13 @@ class _Feed:
             _add(target, key, text)
 
     def _add_attributes(self, key: str, attributes: list[str]) -> None:
+        is_member = len(self._path) > 1 and self._names[self._path[0]][2]
+        target, before = (self._members, "") if is_member else (self._plain, key)
         for name, value in zip(attributes[::2], attributes[1::2], strict=True):
-            if not name.startswith(("xml", "rdf:")) and value.strip():
-                _add(self._plain, f"{key}@{self._names[name][1]}", value.strip())
+            attribute = self._names[name][1]
+            # Attributes from other namespaces, such as xsi:nil, do not affect a price.
+            if value.strip() and not name.startswith(("xml", "rdf:")) and not (is_member and ":" in attribute):
+                _add(target, f"{before}@{attribute}", value.strip())
 
     def _declare(self, attributes: list[str]) -> None:
         """Records the prefixes that are declared for Google's namespace. They apply to the rest of the feed."""
@@ -360,6 +457,9 @@ class _Feed:
     def _end_item(self) -> None:
         if self._item_at is not None and self._parser.CurrentByteIndex - self._item_at > MAX_ITEM_BYTES:
             raise InvalidInput(f"line {self._line}: {_LONG_ITEM}")
+        if not self._has_items and not self._plain and not self._google and not _is_blank(self._texts):
+            raise self._no_feed(f"line {self._line}: ")  # `product` is only a field of an element with another name
+        self._has_items = True
         if self._root == "feed":
             plain, google = self._plain, self._google
             if isinstance(name := plain.get("id"), str) and _is_address(name):
@@ -390,28 +490,48 @@ class _Feed:
         return InvalidInput(f"line {line + self._lines_before}, column {column + 1}: {reason}")
 
 
-class _Names(dict[str, tuple[Item, str]]):
-    """A cache of the mapping and the key for each element name. `_Feed.target` computes missing entries."""
+class _Outside:
+    """An open element outside the items, and the fields that its children have the names of."""
+
+    def __init__(self, name: str, line: int, *, is_item: bool) -> None:
+        self._name = name
+        self._line = line
+        self._is_item = is_item
+        self._roles = set[str]()
+
+    def add(self, role: str) -> None:
+        """Adds the field of a child, or an empty string. Raises InvalidInput if the element may be a product."""
+        self._roles.add(role)
+        if self._is_item or self._roles >= _LOOKS_LIKE_PRODUCT:
+            raise InvalidInput(f"line {self._line}: {_MISPLACED.format(shown_name(self._name))}")
+
+
+class _Names(dict[str, tuple[Item, str, str]]):
+    """A cache of the mapping, the key and the field for each element name. `_Feed.target` computes missing entries."""
 
     def __init__(self, feed: _Feed) -> None:
         super().__init__()
         self._feed = feed
 
-    def __missing__(self, name: str) -> tuple[Item, str]:
+    def __missing__(self, name: str) -> tuple[Item, str, str]:
         self[name] = found = self._feed.target(name)
         return found
 
 
-def _add(target: Item, key: str, text: str) -> None:
+def _is_blank(texts: list[str]) -> bool:
+    return not "".join(texts).strip()
+
+
+def _add(target: Item, key: str, value: Any) -> None:
     known = target.get(key)
     if known is None:
-        target[key] = text
+        target[key] = value
     elif isinstance(known, list):
-        known.append(text)
+        known.append(value)
     else:
-        target[key] = [known, text]
+        target[key] = [known, value]
 
 
 def read_xml(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
     """Yields the items of a product feed in blocks. Raises the errors of `read_items`."""
-    yield from blocks_of_items(read_items(file, selection.remarks), selection, "items has a name")
+    yield from blocks_of_items(read_items(file, selection.remarks, selection.role_of), selection, "items has a name")

@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, Final, Self
@@ -37,7 +38,7 @@ from socialapi.bulk.products.merchant_values import (
     known_currency,
     with_one_id,
 )
-from socialapi.bulk.products.price_objects import MEMBERS, is_in_small_units
+from socialapi.bulk.products.price_objects import MEMBERS, has_amount, is_in_small_units
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.products.texts import IMAGES, read_text
 from socialapi.bulk.rejects import FILE_COLUMNS, HEADER
@@ -173,11 +174,24 @@ class ProductColumns(FoundColumns):
         return cls(given, form, constants=found, key=key)
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns the objects, with the attributes of Google's Merchant API moved to the top level, and with prices
-        that XML splits into several elements combined into one object.
+        """Returns the objects, with the attributes of Google's Merchant API moved to the top level, with flattened
+        price objects restored, and with the attributes of prices in XML as members of price objects.
         """
         # Checks for `dict` first, because the test for the abstract class is slow.
-        if all(_SPLIT.isdisjoint(item) for item in objects if item.__class__ is dict or isinstance(item, Mapping)):
+        mappings = [item for item in objects if item.__class__ is dict or isinstance(item, Mapping)]
+        names = set[Any]().union(*mappings)
+        attributes = defaultdict[str, list[str]](list)
+        for name in sorted(name for name in names if isinstance(name, str) and "@" in name):
+            element, _, attribute = name.partition("@")
+            # Attributes from other namespaces, such as xsi:nil, do not affect the amount.
+            if element and ":" not in attribute and self.role_of(element) in PRICES:
+                attributes[element].append(name)
+        if attributes:
+            read = {name for each in attributes.values() for name in each if self.role_of(name)}
+            objects = [
+                _with_attributes(item, attributes, read) if isinstance(item, Mapping) else item for item in objects
+            ]
+        if _SPLIT.isdisjoint(names):
             return objects
         given = {each for names in self.given.values() for each in names}
         return [_rearranged(item, given) if isinstance(item, Mapping) else item for item in objects]
@@ -213,10 +227,15 @@ class ProductColumns(FoundColumns):
         return self._find((name,))[0] or ""
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if a given column is missing. Missing fields are reported for each product later."""
+        """Raises InvalidInput if a given column is missing, or if no name is known. Missing fields are reported for each
+        product later.
+        """
         note_names(self, names)
         self.require_given(tuple(names))
         key_position(self.key, tuple(names), is_needed=True)
+        fields = self._find(tuple(names))
+        if fields and not any(fields):
+            raise InvalidInput(f"none of the names is known as a product field{_hint(('id',), tuple(names), fields)}")
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Does nothing, because values do not show which field they belong to."""
@@ -336,6 +355,35 @@ def _rearranged(item: Mapping[Any, Any], given: AbstractSet[str]) -> Mapping[Any
         if price:
             rearranged[field] = price
     return rearranged
+
+
+def _with_attributes(
+    item: Mapping[Any, Any], attributes: Mapping[str, Sequence[str]], read: AbstractSet[str]
+) -> Mapping[Any, Any]:
+    """Returns the item with price objects in place of prices with attributes, except for attributes in `read`, which
+    are columns. Prices or attributes that differ between several elements remain a list, which is rejected.
+    """
+    changed = dict(item)
+    for element, names in attributes.items():
+        given = {name: item[name] for name in names if name in item}
+        columns = {name for name, value in given.items() if name in read and isinstance(value, str)}
+        if len(columns) == len(given):
+            continue
+        for name in given.keys() - columns:
+            del changed[name]
+        parts = [item.get(element), *given.values()]
+        different = (part for part in parts if isinstance(part, list) and any(each != part[0] for each in part))
+        if (several := next(different, None)) is not None:
+            changed[element] = several
+            continue
+        amount, *values = (part[0] if isinstance(part, list) else part for part in parts)
+        price = dict(zip((name.partition("@")[2] for name in given), values, strict=True))
+        for member, value in (amount if isinstance(amount, Mapping) else {"value": amount}).items():
+            if value is not None:
+                price[member] = value if price.get(member, value) == value else [price[member], value]
+        if amount is not None or has_amount(price):
+            changed[element] = price
+    return changed
 
 
 def _constant(field: str, value: str | int) -> str | int:

@@ -65,6 +65,11 @@ def has_currency(price: Any) -> bool:
     return isinstance(price, str) and names_currency(price)
 
 
+def has_amount(given: Mapping[str, Any]) -> bool:
+    """Returns whether an object has a key for an amount, which need not be unambiguous."""
+    return any(_ROLES.get(comparable(name), "") not in ("", "currency", "decimals") for name in given)
+
+
 def is_in_small_units(name: str) -> bool:
     """Returns whether the name or path of a column shows that its amounts are in cents or micros."""
     is_known = _ROLES.get(comparable(name.rpartition(".")[2])) in ("cents", "precise")

@@ -86,6 +86,21 @@ def items(content: str | bytes) -> list[Item]:
     return [item for item, _ in read_items(opened(content))]
 
 
+FIELDS = {
+    **{name: name for name in ("title", "price", "link", "brand", "color")},
+    "url": "link",
+    "Name": "title",
+    "sizes": "size",
+    "additional_images": "additional_image_link",
+}
+
+
+def as_products(content: str) -> Iterator[Item]:
+    """The items as a job reads them that knows these names."""
+    found = read_items_and_cuts(opened(content), None, lambda name: FIELDS.get(name, ""))
+    return (each[0] for each in found if each)
+
+
 def read_until_fault(file: BufferedReader) -> tuple[int, str]:
     """How many items there were before the fault, and what it says."""
     count = 0
@@ -226,6 +241,46 @@ def test_markup_in_a_description_is_left_out_and_its_text_stays() -> None:
     assert items(rss("<description>a <br/>b</description><g:id>1</g:id>")) == [{"description": "a b", "id": "1"}]
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("<ul><li>One</li><li>Two</li></ul><p>Three</p>", "One Two Three"),
+        ("<b>bold</b><br/>next", "bold next"),
+        ("5<sup>2</sup> m. H<sub>2</sub>O", "5 2 m. H2O"),
+        ("un<b>believ</b>able", "unbelievable"),
+        ("<p class='x'>One </p>\n<h:div xmlns:h='x'>Two</h:div>", "One \nTwo"),
+        ("Size<odd>M</odd>", "Size M"),
+    ],
+)
+@pytest.mark.parametrize("name", ["description", "Name"])
+def test_words_in_different_lines_of_a_text_are_not_joined(written: str, read: str, name: str) -> None:
+    assert list(as_products(rss(f"<{name}>{written}</{name}>"))) == [{name: read}]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("<brand><name>Acme</name></brand>", {"brand": {"name": "Acme"}}),
+        ("<brand>Ac<b>me</b></brand>", {"brand": {"b": "me", "value": "Ac"}}),
+        ("<brand>Acme<logo/></brand>", {"brand": "Acme"}),
+        ("<brand><name/> </brand>", {}),
+        ("<title><de>Tasse</de><en>Mug</en></title>", {"title": {"de": "Tasse", "en": "Mug"}}),
+        ("<Name><text lang='1'>Mug</text></Name>", {"Name": {"text": "Mug", "lang": "1"}}),
+        ("<price><net><amount>8</amount></net></price>", {"price": {"net.amount": "8"}}),
+        ("<price><amount unit='cent' x:nil='1'>8</amount></price>", {"price": {"amount": "8", "unit": "cent"}}),
+        ("<price><a c='USD'>8</a><c>EUR</c></price>", {"price": {"a": "8", "c": ["EUR", "USD"]}}),
+        ("<price><a>8</a></price><price>9</price>", {"price": [{"a": "8"}, "9"]}),
+        ("<sizes><size>S</size><size>M</size></sizes>", {"sizes": ["S", "M"]}),
+        ("<additional_images><image width='5'>a</image></additional_images>", {"additional_images": "a"}),
+        ("<variants><variant><size>S</size></variant></variants>", {"variants.size": "S"}),
+    ],
+)
+def test_elements_within_a_field_are_an_object_as_in_json_and_others_have_paths(
+    written: str, read: dict[str, object]
+) -> None:
+    assert list(as_products(rss(written))) == [read]
+
+
 def test_a_feed_whose_elements_all_have_a_prefix_is_read_without_it() -> None:
     content = (
         '<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:entry><a:title>Mug</a:title><g:id>1</g:id></a:entry></a:feed>'
@@ -308,7 +363,7 @@ def test_declarations_and_references_to_other_files_are_refused(content: str) ->
     [
         (rss("<title>a & b</title>"), "line 1, column 71: is not well-formed XML; in text, write &amp; for &"),
         (rss("<title>a&nbsp;b</title>"), "line 1, column 69: an entity is not defined in XML, such as &nbsp;"),
-        (rss("<title>K\xe4nnchen</title>").encode("latin-1"), "line 1, column 69: is not text in the encoding that"),
+        (rss("<title>K\xe4nnchen</title>").encode("latin-1"), "line 1, column 69: is not valid text in the encoding"),
         ('<?xml version="1.0" encoding="shift_jis"?><rss/>', "the encoding of the file is not supported: save"),
         ('<?xml version="1.0" encoding="klingon"?><rss/>', "the encoding of the file is not supported: save"),
         (rss("") + "<rss/>", "line 1, column 84: there is text after the end of the feed"),
@@ -326,7 +381,7 @@ def test_declarations_and_references_to_other_files_are_refused(content: str) ->
             '<!-- x --><?xml version="1.0"?><rss/>',
             "line 1, column 11: is not well-formed XML: there is text before the feed",
         ),
-        (rss("<title>&#55357;&#56832;</title>"), "line 1, column 68: a reference such as &#55357; is half of a"),
+        (rss("<title>&#55357;&#56832;</title>"), "line 1, column 68: a reference such as &#55357; is only half of a"),
         ("", "the file is empty"),
     ],
 )
@@ -452,6 +507,54 @@ def test_a_list_in_an_unknown_dialect_is_not_taken_for_an_empty_feed(content: st
     with pytest.raises(InvalidInput, match="not a product feed") as error:
         list(read_items(BufferedReader(BytesIO(content.encode()))))
     assert not isinstance(error.value, NoRows)
+
+
+PRODUCT = "<url>https://shop.example/1</url><price>9 EUR</price>"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "before"),
+    [
+        (
+            f"<shop><a><product>{PRODUCT}</product></a><b><c>\n<product><id>2</id></product></c></b></shop>",
+            "product",
+            1,
+        ),
+        (f"<rss><channel>\n<offer>{PRODUCT}</offer></channel></rss>", "offer", 0),
+        (f"<rss><channel><item>{PRODUCT}</item><a>\n<Item id='2'/></a></channel></rss>", "Item", 1),
+        (f"<items><item>{PRODUCT}</item>\n<offer price='9' url='x'/></items>", "offer", 1),
+        (f"\n<product>{PRODUCT}</product>", "product", 0),
+    ],
+)
+def test_what_may_be_a_product_in_another_place_or_by_another_name_ends_the_feed_at_its_line(
+    content: str, name: str, before: int
+) -> None:
+    found = as_products(content)
+    assert len(list(itertools.islice(found, before))) == before
+    with pytest.raises(InvalidInput) as error:
+        list(found)
+    assert error.value.message == (
+        f"line 2: <{name}> may be a product, but only elements called item, entry or product, one or two levels below "
+        "the root, are read: move or rename it"
+    )
+    assert not isinstance(error.value, NoRows)
+
+
+def test_texts_outside_the_products_are_no_products_whatever_their_names() -> None:
+    menu = "<menu><a><item>Home</item></a></menu><delivery><name>DHL</name><price>5 EUR</price></delivery>"
+    content = f"<rss><channel><title>Shop</title><link>x</link>{menu}<item>{PRODUCT}</item></channel></rss>"
+    assert [item["price"] for item in as_products(content)] == ["9 EUR"]
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ("<offers><o><cat>x</cat><name>y</name></o><o/></offers>", "o, cat, name"),
+        ("<SHOP><SHOPITEM><ID>1</ID><PRODUCT>Mug</PRODUCT></SHOPITEM></SHOP>", "SHOPITEM, ID"),
+    ],
+)
+def test_the_elements_of_another_kind_of_feed_are_named(content: str, names: str) -> None:
+    assert fault(content).endswith(f"two levels below the root (there are {names})")
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 64, 65_536])

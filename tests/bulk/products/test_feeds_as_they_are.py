@@ -659,6 +659,84 @@ async def test_a_price_of_several_elements_is_read_as_the_object_it_is_in_json(m
     assert (await load(path))[1]["a"]["price"] == "9.99 USD"
 
 
+@pytest.mark.parametrize(
+    ("prices", "sent"),
+    [
+        ('<price decimals="2" currency="EUR">999</price>', {"price": "9.99 EUR"}),
+        ('<price value="9.99" currency="EUR"/>', {"price": "9.99 EUR"}),
+        ('<price xml:lang="de" xmlns:q="urn:q" q:unit="5">9.99 EUR</price>', {"price": "9.99 EUR"}),
+        ('<price currency="EUR">9.99</price><price currency="EUR">9.99</price>', {"price": "9.99 EUR"}),
+        (
+            '<price>9.99 EUR</price><salePrice currency="EUR">5</salePrice>',
+            {"price": "9.99 EUR", "sale_price": "5 EUR"},
+        ),
+        ('<price>9.99 EUR</price><sale_price unit="EUR" currency="EUR"/>', {"price": "9.99 EUR"}),
+        ('<price>9.99 EUR</price><sale_price xsi:nil="true"/>', {"price": "9.99 EUR"}),
+    ],
+)
+async def test_the_attributes_of_a_price_in_xml_are_members_of_the_price(
+    prices: str, sent: dict[str, str], tmp_path: Path
+) -> None:
+    path = as_xml(tmp_path, [product("a")])
+    path.write_text(path.read_text("utf-8").replace("<g:price>10.00 EUR</g:price>", prices), "utf-8")
+    report, stored = await load(path)
+    assert (report.rejected, report.warnings) == (0, 0)
+    assert {name: value for name, value in stored["a"].items() if "price" in name} == sent
+
+
+@pytest.mark.parametrize(
+    ("prices", "field", "reason"),
+    [
+        ('<price currency="EUR" unit="cent">999</price>', "price", "an ambiguous price"),
+        ('<price scale="2" factor="10">999 EUR</price>', "price", "an ambiguous price"),
+        ("<price><net><amount>8.39</amount></net><currency>EUR</currency></price>", "price", "an ambiguous price"),
+        ("<price>999 EUR<unit>cent</unit></price>", "price", "an ambiguous price"),
+        ('<price currency="EUR">9.99</price><price currency="USD">9.99</price>', "price", "is a list"),
+        ('<price currency="EUR">9</price><sale_price unit="cent">500</sale_price>', "sale_price", "an ambiguous price"),
+        ('<price currency="USD">9</price><sale_price currency="EUR">5</sale_price>', "sale_price", "contradicts"),
+    ],
+)
+async def test_a_price_that_its_attributes_or_elements_leave_open_is_refused(
+    prices: str, field: str, reason: str, tmp_path: Path
+) -> None:
+    path = as_xml(tmp_path, [product("a")])
+    path.write_text(path.read_text("utf-8").replace("<g:price>10.00 EUR</g:price>", prices), "utf-8")
+    report, stored = await load(path)
+    assert [(each.field, reason in each.reason) for each in report.rejects] == [(field, True)]
+    assert not stored
+
+
+@pytest.mark.parametrize(
+    ("element", "field"),
+    [
+        (
+            "<sale_price_effective_date><start>2026-01-01T00:00Z</start></sale_price_effective_date>",
+            "sale_price_effective_date",
+        ),
+        ("<color><value>red</value></color>", "color"),
+        ("<quantity><value>5</value></quantity>", "inventory"),
+        ("<sizes><size>S</size><size>M</size></sizes>", "size"),
+    ],
+)
+async def test_a_product_with_elements_in_an_optional_field_is_refused_and_a_path_reads_them(
+    element: str, field: str, tmp_path: Path
+) -> None:
+    path = as_xml(tmp_path, [product("a")])
+    path.write_text(path.read_text("utf-8").replace("</item>", f"{element}</item>"), "utf-8")
+    report, _ = await load(path)
+    assert [each.field for each in report.rejects] == [field]
+    if field == "color":
+        report, stored = await load(path, columns={"color": "color.value"})
+        assert (report.rejected, stored["a"]["color"]) == (0, "red")
+
+
+@pytest.mark.parametrize("written", [as_xml, as_json, as_json_lines, as_mappings])
+async def test_a_feed_without_a_known_name_is_refused_with_the_names_that_it_has(written: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await load(written(tmp_path, [{"kod": "1", "nazwa": "Kubek"}]))
+    assert "none of the names is known as a product field (columns: kod, nazwa); specify the " in str(caught.value)
+
+
 async def test_ids_in_attributes_are_read_where_that_is_asked_for_and_else_the_warning_says_how(tmp_path: Path) -> None:
     text = as_xml(tmp_path, [product("X1", id=None)]).read_text("utf-8").replace("<item>", "<item id='X1'>")
     path = tmp_path / "feed.xml"

@@ -68,8 +68,6 @@ HEAD_CHARACTERS: Final = 65_536
 """The number of characters after which the search for the column names stops."""
 FEWEST_SHORT: Final = 3
 """A row width counts as usual if more than this many of the first rows have it."""
-FULL_ROWS_PER_SHORT: Final = 10
-"""The report warns about short rows if at most one row in this many is short."""
 NAMES_SOUGHT: Final = (
     *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
     *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
@@ -288,9 +286,12 @@ def _blocks(
     if is_blank:
         raise NoRows("the file has no rows, only column names")
     note_skipped_blanks(table.skipped, selection)
-    if shape.widths == {shape.width} and 0 < columns.short <= max(1, number // FULL_ROWS_PER_SHORT):
+    if columns.short:
         rows_have = "1 row has" if columns.short == 1 else f"{columns.short:,} rows have"
-        reason = f"{rows_have} fewer cells than there are names: if a cell is missing, the cells after it are in the wrong columns"
+        reason = (
+            f"{rows_have} fewer cells than there are names: if a cell is missing, the cells after it are in the wrong "
+            f"columns; the first such row is on line {columns.first_short}"
+        )
         selection.remarks.append(RowIssue(0, "", reason))
 
 
@@ -574,8 +575,11 @@ class _Columns(Generic[L]):
         self.width = width
         self._usual_width = max(width, usual_width)
         self._role_of = role_of
-        self.short = 0
-        """The number of returned rows that have two or more cells but fewer cells than columns."""
+        named = [at for at, name in enumerate(names or (), 1) if name.strip()]
+        self._fewest = width if names is None else max(named, default=0)
+        """The number of columns, not counting columns without a name at the end."""
+        self.short = self.first_short = 0
+        """The number of returned rows with fewer cells than columns, not counting blank rows, and the line of the first."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
         self._names = _FOLDED_SOUGHT.union(filter(None, map(folded_name, names or ())))
         self._spellings = _SPELLINGS_SOUGHT | _spellings(names or ())
@@ -589,12 +593,18 @@ class _Columns(Generic[L]):
         if not set(map(len, records)) <= {width}:
             padded = []
             for index, record in enumerate(records):
-                self.short += 1 < len(record) < width
+                cells = record
+                if len(record) < width:
+                    cells = [*record, *[""] * (width - len(record))]
+                    # A single cell that is certainly in the right column has not moved.
+                    is_alone = len(record) == 1 and self.layout.is_aligned(cells)
+                    if len(record) < self._fewest and not is_alone and not is_blank_row(record):
+                        self.short, self.first_short = self.short + 1, self.first_short or rows.lines[index]
                 is_surplus = len(record) > self._usual_width and not is_blank_row(record)
                 if not is_blank_row(record[width:]) or (is_surplus and not self.layout.is_aligned(record)):
                     reason = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
                     rows.ambiguous[index] = RowProblem(reason, width + 1, tuple(record[width:]))
-                padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
+                padded.append(cells)
             records = padded
         columns = [list(map(itemgetter(at), records)) for at in self.layout.positions]
         first = columns[0] if columns else [""] * len(records)

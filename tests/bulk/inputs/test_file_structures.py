@@ -447,14 +447,32 @@ async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_
     assert list(accepted.columns[0][1]) == [hashlib.sha256(name).hexdigest() for name in (b"ann_lee", b"cyd_lee")]
 
 
-@pytest.mark.parametrize(("short", "warns"), [(1, "1 row has"), (2, "2 rows have"), (3, "")])
-async def test_a_few_rows_with_a_cell_too_few_are_counted_in_a_warning(short: int, warns: str) -> None:
+@pytest.mark.parametrize(("short", "warns"), [(1, "1 row has"), (3, "3 rows have"), (1_200, "1,200 rows have")])
+async def test_rows_with_a_cell_too_few_are_counted_in_one_warning(short: int, warns: str) -> None:
     rows = [f"{n},N{n},user_{n},Ulm" for n in range(20)] + [f"{n},user_{n},Ulm" for n in range(20, 20 + short)]
     found = await reading("\n".join(["id,name,twitter,city", *rows]))
-    expected = [
-        f"{warns} fewer cells than there are names: if a cell is missing, the cells after it are in the wrong columns"
-    ]
-    assert found.remarks == (expected if warns else [])
+    (remark,) = found.remarks
+    assert remark.startswith(
+        f"{warns} fewer cells than there are names: if a cell is missing, the cells after it are in"
+    )
+    assert remark.endswith("; the first such row is on line 22")
+
+
+@pytest.mark.parametrize(
+    ("names", "row", "is_short"),
+    [
+        ("email,name,phone", f"{ANN},+14155550132", True),
+        ("handle,phone", "+14155550132", True),
+        ("email,name", ANN, False),
+        ("email,name,,", f"{ANN},Ann", False),
+        ("email,name,phone", ",,", False),
+    ],
+)
+async def test_a_row_is_short_if_one_of_its_cells_may_be_in_another_column(
+    names: str, row: str, is_short: bool
+) -> None:
+    found = await reading(f"{names}\n\n{row}\n{ANN},Ann,\n")
+    assert [remark.rpartition(" ")[2] for remark in found.remarks] == ["3"] * is_short
 
 
 async def test_a_column_without_a_name_at_the_end_is_a_column() -> None:

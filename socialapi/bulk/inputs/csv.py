@@ -155,8 +155,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     shown = without_comment_mark(names) if form.header and is_comment(names) else names
     layout = _layout_of(shown, selection, line)
     if form.header:
-        positions = layout.positions if form.header_line is None else ()
-        _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line, selection)
+        _refuse_rows_of_other_columns(rows[1:], shown, layout, dialect.delimiter, line, selection)
     usual_width = median_low([*filter(None, map(len, rows[form.header :]))] or [0])
     columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.role_of)
     shape = _RowShape.of(dialect, layout, len(names), rows)
@@ -210,14 +209,12 @@ def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[An
 def _refuse_rows_of_other_columns(
     rows: Sequence[Sequence[str]],
     names: Sequence[str],
-    positions: Sequence[int],
+    layout: Layout,
     delimiter: str,
     line: int,
     selection: Selection[Any],
 ) -> None:
-    """Raises InvalidInput if the first rows show that the names do not belong to their columns. `positions` are the
-    positions of the columns that are read.
-    """
+    """Raises InvalidInput if the first rows show that the names do not belong to their columns."""
     below, width = rows, len(names)
     rows = [each for each in below if not is_blank_row(each)]
     if len(rows) > 1 and all(not is_blank_row(each[width:]) for each in rows):
@@ -227,7 +224,9 @@ def _refuse_rows_of_other_columns(
         if any(map(selection.role_of, rows[0])) and not any(map(may_be_value, rows[0])):
             advice = f"if line {first} names the columns, give header_line={first}"
         raise InvalidInput(f"line {line}: there {there_are}, but each row below has more cells: {advice}")
-    if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
+    read = {name for name, _ in layout.roles if name.strip()} if selection.form.header_line is None else ()
+    repeats = (name in read and all(each[at : at + 1] == [name] for each in rows) for at, name in enumerate(names))
+    if len(rows) > 1 and any(repeats):
         raise InvalidInput(
             f"line {line} looks like data: in a column that is read, each row repeats the name. For a file without names, "
             f"give header=False; if the line does name the columns, give header_line={line}"

@@ -523,6 +523,31 @@ async def test_a_half_of_a_character_at_the_end_of_a_file_that_was_cut_off_is_no
         ("氏名,電話番号", "cp932", "with iconv -f SHIFT_JIS -t UTF-8 <file>"),
         ("氏名,メール", "euc_jp", "with iconv -f EUC-JP -t UTF-8 <file>"),
         ("Téléphone;Prénom", "latin-1", "with iconv -f WINDOWS-1252 -t UTF-8 <file>"),
+@pytest.mark.parametrize(
+    ("names", "cells"),
+    [
+        ("{},", "{},"),
+        (",{}", ",{}"),
+        ("{},,,", "{},,,"),
+        ("{},Sale", "{},Sale"),
+        ("{}, ", "{}, "),
+        ("EUR,{}", "EUR,{}"),
+    ],
+)
+async def test_a_column_that_is_not_read_may_repeat_its_name_or_have_none(names: str, cells: str) -> None:
+    fields = product("1") | {"price": "9.99 EUR"}
+    rows = [names.format(",".join(fields))] + [
+        cells.format(f"{n},{','.join(list(fields.values())[1:])}") for n in (1, 2)
+    ]
+    async with open_records(io.BytesIO("\n".join(rows).encode()), ProductColumns.of(None)) as reader:
+        assert [row.shape["id"] async for block in reader for row in product_rows(block)] == ["1", "2"]
+
+
+async def test_a_column_that_is_read_and_repeats_its_name_is_no_column() -> None:
+    found = await reading("jack_lee,x\njack_lee,x\njack_lee,y\n", {"handle": "jack_lee"})
+    assert found.error.startswith("line 1 looks like data: in a column that is read, each row repeats the name")
+
+
         ("Téléphone;Prénom", "mac_roman", "from the encoding in which it was saved"),
         ("Komórka;Imię", "cp1250", "with iconv -f WINDOWS-1252 -t UTF-8 <file>"),  # ó is the same in both
         ("Państwo;Imię", "cp1250", "from the encoding in which it was saved"),  # as in Pañstwo

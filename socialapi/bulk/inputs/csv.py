@@ -11,17 +11,24 @@ import csv
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
-from itertools import islice
+from itertools import chain, islice
 from operator import eq, itemgetter
 from statistics import median_low
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MAX_NAMES_KEPT, folded_name, is_value, may_be_value
+from socialapi.bulk.inputs.columns import (
+    MAX_NAME_LENGTH,
+    MAX_NAMES_KEPT,
+    folded_name,
+    identifies_person,
+    is_value,
+    may_be_value,
+)
 from socialapi.bulk.inputs.dialect import (
     MAX_CELL_CHARACTERS,
     READ_BYTES,
@@ -66,6 +73,8 @@ HEAD_LINES: Final = 20
 """The number of lines that are searched for the column names, not counting comments."""
 HEAD_CHARACTERS: Final = 65_536
 """The number of characters after which the search for the column names stops."""
+_FEWEST_IN_ROW: Final = 3
+"""The number of filled cells that a line above the names needs to count as a row because it has as many as names."""
 FEWEST_SHORT: Final = 3
 """A row width counts as usual if more than this many of the first rows have it."""
 NAMES_SOUGHT: Final = (
@@ -137,9 +146,9 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     of_layout = None if form.layout is None else form.layout.delimiter
     head = read_head(first_lines, of_layout or separator, selection)
     line += head.index
-    if head.index:
-        _note_skipped_lines(first_lines[: head.index], line, selection)
-    first_lines, rows = first_lines[head.index :], head.rows
+    above, first_lines, rows = first_lines[: head.index], first_lines[head.index :], head.rows
+    if above:
+        _note_skipped_lines(above, line, selection)
     dialect = with_escapes(head.dialect, sample, line) if sample and not of_layout else head.dialect
     if form.layout is not None and of_layout:
         dialect = dialect.escaping(form.layout.escapes, first_lines[0])
@@ -153,8 +162,9 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if len(names) > MAX_COLUMNS:
         raise InvalidInput(f"line {line}: there are {len(names):,} columns, but at most {MAX_COLUMNS:,} are supported")
     shown = without_comment_mark(names) if form.header and is_comment(names) else names
-    layout = _layout_of(shown, selection, line)
+    layout = _layout_of(shown, selection, line, rows[1:])
     if form.header:
+        _refuse_rows_above(map(dialect.cells_of, above), shown, layout, line - len(above), selection)
         _refuse_rows_of_other_columns(rows[1:], shown, layout, dialect.delimiter, line, selection)
     usual_width = median_low([*filter(None, map(len, rows[form.header :]))] or [0])
     columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.role_of)
@@ -162,19 +172,22 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     yield from _blocks(table, shape, columns, selection, shown)
 
 
-def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
+def _layout_of(names: Sequence[str], selection: Selection[L], line: int, below: Iterable[Sequence[str]]) -> L:
     """Returns the layout of the columns, and adds a remark if their names are not UTF-8. Raises InvalidInput if the
-    selection rejects the columns.
+    selection rejects the columns. `below` are the rows below, one of which may have the given names.
     """
-    if has_undecoded("".join(names)) is None:
-        return selection.of_table(names, line)
-    encodings = (_encoding_of(name, selection) for name in names if has_undecoded(name))
-    reason = f"the column names on line {line} are not UTF-8: {convert_from(next(filter(None, encodings), None))}"
+    reason = ""
+    if has_undecoded("".join(names)) is not None:
+        encodings = (_encoding_of(name, selection) for name in names if has_undecoded(name))
+        reason = f"the column names on line {line} are not UTF-8: {convert_from(next(filter(None, encodings), None))}"
     try:
         layout = selection.of_table(names, line)
-    except InvalidInput:
-        raise InvalidInput(reason) from None
-    selection.remarks.append(RowIssue(0, "", reason))
+    except InvalidInput as error:
+        given = {*chain(*selection.given.values())} if selection.form.header else set[str]()
+        other = next((at for at, cells in enumerate(below, line + 1) if given and given.issubset(cells)), None)
+        advice = "" if other is None else f"; if line {other} names the columns, give header_line={other}"
+        raise InvalidInput(reason or error.message + advice) from None
+    selection.remarks.extend([RowIssue(0, "", reason)] if reason else ())
     return layout
 
 
@@ -204,6 +217,27 @@ def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[An
             f"line {line} names the columns; the lines above it are ignored (choose another line with header_line=…)"
         )
         selection.remarks.append(RowIssue(0, "", reason))
+
+
+def _refuse_rows_above(
+    above: Iterable[Sequence[str]], names: Sequence[str], layout: Layout, first: int, selection: Selection[Any]
+) -> None:
+    """Raises InvalidInput if a line above the column names is a row and not a title. `first` is the number of the first
+    line.
+    """
+    width, fewest = len(names), max(_FEWEST_IN_ROW, sum(bool(name.strip()) for name in names))
+    lines = [*enumerate(above, first)]
+    for number, cells in lines:
+        filled = [cell for cell in cells if cell.strip()]
+        is_full = len(filled) >= fewest and any(map(may_be_value, filled))
+        is_person = selection.reads == "people" and any(map(identifies_person, filled))
+        is_row = layout.is_row([*cells, *[""] * (width - len(cells))][:width])
+        if not is_comment(cells) and (is_full or is_person or is_row):
+            line = first + len(lines)
+            raise InvalidInput(
+                f"line {number} looks like a row, but is above the names on line {line}: move it below them, or, if it "
+                f"is not a row, confirm the line of the names with header_line={line}"
+            )
 
 
 def _refuse_rows_of_other_columns(

@@ -186,6 +186,26 @@ def test_what_holds_no_products_is_said_at_once(source: Any, says: str) -> None:
     assert str(caught.value) == says
 
 
+@pytest.mark.parametrize(
+    ("item", "path"),
+    [
+        ({"node": product("a")}, '{"id": "node.id"}'),
+        ({"type": "product", "id": "a", "attributes": product("a", id=None)}, '{"title": "attributes.title"}'),
+        ({"_id": "a", "_source": product("a")}, '{"id": "_source.id"}'),
+        ({"artikel": "a", "preis_brutto": 1}, ""),
+    ],
+)
+@pytest.mark.parametrize("form", ["[{}]", '{{"data": [{}]}}', "{}\n{0}\n"])
+async def test_a_file_of_unknown_names_is_refused_with_the_names_and_a_path(
+    tmp_path: Path, item: dict[str, Any], path: str, form: str
+) -> None:
+    file = write(tmp_path / "feed.json", form.replace("{}", "{0}").format(json.dumps(item)))
+    with pytest.raises(InvalidInput) as refused:
+        await read(file)
+    assert f"(columns: {', '.join(item)})" in str(refused.value)
+    assert str(refused.value).endswith(f"give its path, as in columns={path}") is bool(path)
+
+
 async def test_an_item_that_is_no_product_ends_the_input() -> None:
     def items() -> Iterator[Any]:
         yield from products("a", "b")

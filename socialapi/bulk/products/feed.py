@@ -222,6 +222,13 @@ class ProductColumns(FoundColumns):
         if self.files.current.format and None in fields and missing and {*fields}.isdisjoint({*REQUIRED} - {"id"}):
             raise InvalidInput(_no_columns(missing, tuple(names), fields))
 
+    def may_be_rows(self, names: Sequence[str]) -> bool:
+        """Returns whether objects with these names have a price, and a link or an image. Categories and facets do not,
+        although they have other names of a product.
+        """
+        fields = {*self._find(names), *self.constants}
+        return "price" in fields and not fields.isdisjoint(("link", "image_link"))
+
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Does nothing, because values do not show which field they belong to."""
 

@@ -412,6 +412,11 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         key_position(self.key, tuple(names), is_needed=True)
         self._key_at(tuple(names), found)
 
+    def may_be_rows(self, names: Sequence[str]) -> bool:
+        """Returns whether objects with these names have identifiers."""
+        found = self._find(names)
+        return any(found[kind] for kind in self.kinds)
+
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Adds a warning for each ignored column whose first values nearly all look like e-mail addresses, phone
         numbers or digests, and for a single object whose arrays may be columns.

@@ -23,7 +23,7 @@ from socialapi.bulk.inputs.columns import positions_of, quoted
 from socialapi.bulk.inputs.csv import LONG_CELL, LONG_ROW, MAX_ROW_CHARACTERS
 from socialapi.bulk.inputs.layouts import Layout
 from socialapi.bulk.inputs.numbers import ShortFloat, Unreadable
-from socialapi.bulk.inputs.objects import advice_on_paths, value_at
+from socialapi.bulk.inputs.objects import ObjectBlocks, advice_on_paths, names_of, value_at, with_paths
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
@@ -326,7 +326,8 @@ _LOOKED_AT_BYTES: Final = 1_048_576
 _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
 """A part of pyarrow's error message for an object that has no columns."""
-_MIXED: Final = re.compile("Conversion failed for column (.+) with type")
+_is_mixed: Final = re.compile("Conversion failed for column .+ with type").search
+"""Finds pyarrow's error for a column of a pandas DataFrame whose cells have several types."""
 
 
 class ArrowReader(ThreadedReader[L]):
@@ -349,7 +350,12 @@ class ArrowReader(ThreadedReader[L]):
         try:
             stream = pyarrow.RecordBatchReader.from_stream(self._table)
         except Exception as error:  # noqa: BLE001 - any error of the table's library, whose message may quote values
-            raise InvalidInput(f"the table cannot be read: {_why_not_opened(self._table, error)}") from None
+            if not (_is_mixed(" ".join(map(str, error.args))) and hasattr(self._table, "iloc")):
+                raise InvalidInput(f"the table cannot be read: {_why_not_opened(self._table, error)}") from None
+            stream = None
+        if stream is None:
+            yield from self._mixed_blocks()
+            return
         with stream:
             _refuse_nothing(stream.schema)
             names, layout = _layout_of(stream.schema, self._selection)
@@ -361,6 +367,19 @@ class ArrowReader(ThreadedReader[L]):
                 for block in rows.blocks(batch, self._rows_read + 1):
                     self._rows_read += len(block)
                     yield block
+
+    def _mixed_blocks(self) -> Iterator[Block[L]]:
+        """Yields the rows of a pandas DataFrame with a column of several types in the way of rows in memory."""
+        table: Any = self._table
+        objects = ObjectBlocks(self._selection)
+        for start in range(0, len(table), ROWS_PER_BLOCK):
+            part = table.iloc[start : start + ROWS_PER_BLOCK].rename(columns=str)
+            rows = with_paths(part.to_dict("records"), self._selection)
+            if not start:
+                with advice_on_paths(rows, self._selection):
+                    self._selection.of_table(names_of(rows))
+            yield from objects.blocks(rows, start + 1)
+            self._rows_read = start + len(rows)
 
 
 def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
@@ -474,9 +493,6 @@ def _why(error: Exception) -> str:
     """Returns the reason for an error without the library's own message, which may quote values from the table."""
     if isinstance(error, InvalidInput):  # raised while the file is downloaded
         return error.message
-    mixed = _MIXED.search(" ".join(map(str, error.args)))
-    if mixed is not None:
-        return f"column {quoted(mixed[1])} has values of several types: convert them all to text"
     return f"it is damaged, or pyarrow does not support it ({type(error).__name__})"
 
 

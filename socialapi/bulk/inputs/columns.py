@@ -18,6 +18,7 @@ MAX_NAME_LENGTH: Final = 256
 """The length of the longest name that is searched for numbers and words. The search takes quadratic time."""
 _LONGEST_SHOWN: Final = 60
 _MAX_DIGITS: Final = 5
+_DIGEST_LENGTH: Final = 64
 
 
 MOJIBAKE_MARK: Final = "\u00ef\u00bb\u00bf"
@@ -94,6 +95,12 @@ def is_value(text: str) -> bool:
     """Returns whether a string is an e-mail address, a number or a digest, which a column name never is."""
     text = text.strip(" \t\r\n'\"<>=;,")
     return len(text) <= MAX_NAME_LENGTH and _is_value(text) is not None
+
+
+def identifies_person(text: str) -> bool:
+    """Returns whether a string is certainly an e-mail address, an international phone number or a SHA-256 digest."""
+    text = text.strip(" \t\r\n'\"<>=;,")
+    return is_value(text) and ("@" in text or text[:1] == "+" or len(text) >= _DIGEST_LENGTH)
 
 
 def may_be_value(text: str) -> bool:

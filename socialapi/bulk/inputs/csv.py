@@ -11,17 +11,24 @@ import csv
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
-from itertools import islice
+from itertools import chain, islice
 from operator import eq, itemgetter
 from statistics import median_low
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MAX_NAMES_KEPT, folded_name, is_value, may_be_value
+from socialapi.bulk.inputs.columns import (
+    MAX_NAME_LENGTH,
+    MAX_NAMES_KEPT,
+    folded_name,
+    identifies_person,
+    is_value,
+    may_be_value,
+)
 from socialapi.bulk.inputs.dialect import (
     MAX_CELL_CHARACTERS,
     READ_BYTES,
@@ -66,10 +73,10 @@ HEAD_LINES: Final = 20
 """The number of lines that are searched for the column names, not counting comments."""
 HEAD_CHARACTERS: Final = 65_536
 """The number of characters after which the search for the column names stops."""
+_FEWEST_IN_ROW: Final = 3
+"""The number of filled cells that a line above the names needs to count as a row because it has as many as names."""
 FEWEST_SHORT: Final = 3
 """A row width counts as usual if more than this many of the first rows have it."""
-FULL_ROWS_PER_SHORT: Final = 10
-"""The report warns about short rows if at most one row in this many is short."""
 NAMES_SOUGHT: Final = (
     *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
     *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
@@ -139,9 +146,9 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     of_layout = None if form.layout is None else form.layout.delimiter
     head = read_head(first_lines, of_layout or separator, selection)
     line += head.index
-    if head.index:
-        _note_skipped_lines(first_lines[: head.index], line, selection)
-    first_lines, rows = first_lines[head.index :], head.rows
+    above, first_lines, rows = first_lines[: head.index], first_lines[head.index :], head.rows
+    if above:
+        _note_skipped_lines(above, line, selection)
     dialect = with_escapes(head.dialect, sample, line) if sample and not of_layout else head.dialect
     if form.layout is not None and of_layout:
         dialect = dialect.escaping(form.layout.escapes, first_lines[0])
@@ -155,29 +162,32 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if len(names) > MAX_COLUMNS:
         raise InvalidInput(f"line {line}: there are {len(names):,} columns, but at most {MAX_COLUMNS:,} are supported")
     shown = without_comment_mark(names) if form.header and is_comment(names) else names
-    layout = _layout_of(shown, selection, line)
+    layout = _layout_of(shown, selection, line, rows[1:])
     if form.header:
-        positions = layout.positions if form.header_line is None else ()
-        _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line, selection)
+        _refuse_rows_above(map(dialect.cells_of, above), shown, layout, line - len(above), selection)
+        _refuse_rows_of_other_columns(rows[1:], shown, layout, dialect.delimiter, line, selection)
     usual_width = median_low([*filter(None, map(len, rows[form.header :]))] or [0])
     columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.role_of)
     shape = _RowShape.of(dialect, layout, len(names), rows)
     yield from _blocks(table, shape, columns, selection, shown)
 
 
-def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
+def _layout_of(names: Sequence[str], selection: Selection[L], line: int, below: Iterable[Sequence[str]]) -> L:
     """Returns the layout of the columns, and adds a remark if their names are not UTF-8. Raises InvalidInput if the
-    selection rejects the columns.
+    selection rejects the columns. `below` are the rows below, one of which may have the given names.
     """
-    if has_undecoded("".join(names)) is None:
-        return selection.of_table(names, line)
-    encodings = (_encoding_of(name, selection) for name in names if has_undecoded(name))
-    reason = f"the column names on line {line} are not UTF-8: {convert_from(next(filter(None, encodings), None))}"
+    reason = ""
+    if has_undecoded("".join(names)) is not None:
+        encodings = (_encoding_of(name, selection) for name in names if has_undecoded(name))
+        reason = f"the column names on line {line} are not UTF-8: {convert_from(next(filter(None, encodings), None))}"
     try:
         layout = selection.of_table(names, line)
-    except InvalidInput:
-        raise InvalidInput(reason) from None
-    selection.remarks.append(RowIssue(0, "", reason))
+    except InvalidInput as error:
+        given = {*chain(*selection.given.values())} if selection.form.header else set[str]()
+        other = next((at for at, cells in enumerate(below, line + 1) if given and given.issubset(cells)), None)
+        advice = "" if other is None else f"; if line {other} names the columns, give header_line={other}"
+        raise InvalidInput(reason or error.message + advice) from None
+    selection.remarks.extend([RowIssue(0, "", reason)] if reason else ())
     return layout
 
 
@@ -209,17 +219,36 @@ def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[An
         selection.remarks.append(RowIssue(0, "", reason))
 
 
+def _refuse_rows_above(
+    above: Iterable[Sequence[str]], names: Sequence[str], layout: Layout, first: int, selection: Selection[Any]
+) -> None:
+    """Raises InvalidInput if a line above the column names is a row and not a title. `first` is the number of the first
+    line.
+    """
+    width, fewest = len(names), max(_FEWEST_IN_ROW, sum(bool(name.strip()) for name in names))
+    lines = [*enumerate(above, first)]
+    for number, cells in lines:
+        filled = [cell for cell in cells if cell.strip()]
+        is_full = len(filled) >= fewest and any(map(may_be_value, filled))
+        is_person = selection.reads == "people" and any(map(identifies_person, filled))
+        is_row = layout.is_row([*cells, *[""] * (width - len(cells))][:width])
+        if not is_comment(cells) and (is_full or is_person or is_row):
+            line = first + len(lines)
+            raise InvalidInput(
+                f"line {number} looks like a row, but is above the names on line {line}: move it below them, or, if it "
+                f"is not a row, confirm the line of the names with header_line={line}"
+            )
+
+
 def _refuse_rows_of_other_columns(
     rows: Sequence[Sequence[str]],
     names: Sequence[str],
-    positions: Sequence[int],
+    layout: Layout,
     delimiter: str,
     line: int,
     selection: Selection[Any],
 ) -> None:
-    """Raises InvalidInput if the first rows show that the names do not belong to their columns. `positions` are the
-    positions of the columns that are read.
-    """
+    """Raises InvalidInput if the first rows show that the names do not belong to their columns."""
     below, width = rows, len(names)
     rows = [each for each in below if not is_blank_row(each)]
     if len(rows) > 1 and all(not is_blank_row(each[width:]) for each in rows):
@@ -229,7 +258,9 @@ def _refuse_rows_of_other_columns(
         if any(map(selection.role_of, rows[0])) and not any(map(may_be_value, rows[0])):
             advice = f"if line {first} names the columns, give header_line={first}"
         raise InvalidInput(f"line {line}: there {there_are}, but each row below has more cells: {advice}")
-    if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
+    read = {name for name, _ in layout.roles if name.strip()} if selection.form.header_line is None else ()
+    repeats = (name in read and all(each[at : at + 1] == [name] for each in rows) for at, name in enumerate(names))
+    if len(rows) > 1 and any(repeats):
         raise InvalidInput(
             f"line {line} looks like data: in a column that is read, each row repeats the name. For a file without names, "
             f"give header=False; if the line does name the columns, give header_line={line}"
@@ -288,9 +319,12 @@ def _blocks(
     if is_blank:
         raise NoRows("the file has no rows, only column names")
     note_skipped_blanks(table.skipped, selection)
-    if shape.widths == {shape.width} and 0 < columns.short <= max(1, number // FULL_ROWS_PER_SHORT):
+    if columns.short:
         rows_have = "1 row has" if columns.short == 1 else f"{columns.short:,} rows have"
-        reason = f"{rows_have} fewer cells than there are names: if a cell is missing, the cells after it are in the wrong columns"
+        reason = (
+            f"{rows_have} fewer cells than there are names: if a cell is missing, the cells after it are in the wrong "
+            f"columns; the first such row is on line {columns.first_short}"
+        )
         selection.remarks.append(RowIssue(0, "", reason))
 
 
@@ -574,8 +608,11 @@ class _Columns(Generic[L]):
         self.width = width
         self._usual_width = max(width, usual_width)
         self._role_of = role_of
-        self.short = 0
-        """The number of returned rows that have two or more cells but fewer cells than columns."""
+        named = [at for at, name in enumerate(names or (), 1) if name.strip()]
+        self._fewest = width if names is None else max(named, default=0)
+        """The number of columns, not counting columns without a name at the end."""
+        self.short = self.first_short = 0
+        """The number of returned rows with fewer cells than columns, not counting blank rows, and the line of the first."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
         self._names = _FOLDED_SOUGHT.union(filter(None, map(folded_name, names or ())))
         self._spellings = _SPELLINGS_SOUGHT | _spellings(names or ())
@@ -589,12 +626,18 @@ class _Columns(Generic[L]):
         if not set(map(len, records)) <= {width}:
             padded = []
             for index, record in enumerate(records):
-                self.short += 1 < len(record) < width
+                cells = record
+                if len(record) < width:
+                    cells = [*record, *[""] * (width - len(record))]
+                    # A single cell that is certainly in the right column has not moved.
+                    is_alone = len(record) == 1 and self.layout.is_aligned(cells)
+                    if len(record) < self._fewest and not is_alone and not is_blank_row(record):
+                        self.short, self.first_short = self.short + 1, self.first_short or rows.lines[index]
                 is_surplus = len(record) > self._usual_width and not is_blank_row(record)
                 if not is_blank_row(record[width:]) or (is_surplus and not self.layout.is_aligned(record)):
                     reason = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
                     rows.ambiguous[index] = RowProblem(reason, width + 1, tuple(record[width:]))
-                padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
+                padded.append(cells)
             records = padded
         columns = [list(map(itemgetter(at), records)) for at in self.layout.positions]
         first = columns[0] if columns else [""] * len(records)

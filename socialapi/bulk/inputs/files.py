@@ -418,6 +418,9 @@ HEADS_COMPARED: Final = 1_000
 MOST_CHANGED: Final = 5
 """The maximum number of files whose differences from the layout a message lists."""
 DECLARATION_BYTES: Final = 200
+_is_json: Final = re.compile(rb'(?:\[\s*)?\{\s*"').match
+_is_markup: Final = re.compile(rb"<(?:\?xml|!doctype|html|[\w:.-]+[^<>]*(?<!/)>\s*<\w)", re.IGNORECASE).match
+"""Matches the beginning of XML or HTML, but not of a table below a notice such as `<br /><b>Warning</b>`."""
 _declaration: Final = re.compile(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""").search
 LINES_ONLY: Final = (".jsonl", ".ndjson")
 """The extensions of JSON Lines files, which are never read as a single document."""
@@ -615,6 +618,7 @@ def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> For
         raise NoRows("the file is empty")
     file.content.read(marks)
     read = FORMATS.get(file.extension) or (read_json_lines if text[:1] in (b"{", b"[") else read_csv)
+    _refuse_other_format(read, text, file.extension, selection)
     if read is not read_json_lines:
         return read
     if text.startswith(b"["):
@@ -623,6 +627,17 @@ def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> For
     are_lines = file.extension in LINES_ONLY or (layout is not None and layout.format == "jsonl")
     path = None if are_lines else path_of_rows(text, selection, None if layout is None else layout.rows)
     return read_json_lines if path is None else functools.partial(read_json_array, path=path)
+
+
+def _refuse_other_format(read: Format, text: bytes, extension: str, selection: Selection[Any]) -> None:
+    """Raises InvalidInput if a text certainly has another format than its extension says. Layouts report that."""
+    if selection.form.layout is not None or extension not in FORMATS:
+        return
+    if read is not read_json_lines and _is_json(text):
+        raise InvalidInput(f"this looks like JSON, although its name ends in {extension}: rename it to .json")
+    if read is not read_xml and _is_markup(text):
+        advice = selection.why_no_xml or "if it is a feed, rename it to .xml"
+        raise InvalidInput(f"this looks like XML or HTML, although its name ends in {extension}: {advice}")
 
 
 NO_ROWS: Final = "none of the files has any rows"

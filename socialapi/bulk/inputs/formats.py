@@ -65,6 +65,8 @@ def open_records(records: Any, selection: Selection[L], network: "Network | None
         return AsyncIterableReader(records, selection)
     if isinstance(records, Iterable):
         return IterableReader(records, selection)
+    if kind == "LazyFrame":
+        raise InvalidInput(f"a {kind} has no rows yet: give the table that its method collect() returns")
     raise InvalidInput(
         f"{kind} contains no {selection.noun}: give the path of a file, or an iterable of {selection.items}"
     )

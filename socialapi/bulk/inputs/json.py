@@ -2,17 +2,18 @@
 
 import codecs
 import contextlib
+import functools
 import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from typing import Any, Final, TypeVar
 
 import orjson
 
-from socialapi.bulk.inputs.columns import quoted
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, noted_as, quoted
 from socialapi.bulk.inputs.layouts import Layout
-from socialapi.bulk.inputs.objects import Item, blocks_of_items
+from socialapi.bulk.inputs.objects import MAX_NAMES_PER_OBJECT, Item, blocks_of_items, with_paths
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     CUT,
@@ -63,9 +64,46 @@ def read_json_array(
     """Yields the items of an array, or of the array at a path within objects, in bounded memory.
 
     Raises NoRows for an empty array. Raises InvalidInput, with line and column, if the file cannot be read to its
-    end.
+    end, or if another array has rows and no layout chooses one.
     """
-    yield from blocks_of_items(JsonWindow(file).items(path), selection, "items of the array is a JSON object")
+    is_row, is_given, noted = _row_test(selection), selection.form.layout is not None, selection.noted
+
+    def refuse_rows(item: Any, place: Sequence[str]) -> None:
+        if isinstance(item, dict) and len(noted) < MAX_NAMES_KEPT:
+            noted.setdefault(noted_as(".".join(place)), "")
+        if not is_given and (other := _path_of_row(item, place, is_row)) is not None:
+            raise _unclear(path, other)
+
+    items = JsonWindow(file).items(path, refuse_rows)
+    yield from blocks_of_items(items, selection, "items of the array is a JSON object")
+
+
+def _row_test(selection: Selection[Any]) -> Callable[[Mapping[str, Any]], bool]:
+    """Returns the function that finds out whether an object outside of the rows may be a row."""
+    may_be_rows = functools.lru_cache(16)(selection.may_be_rows)  # many objects have the same names
+    return lambda item: len(item) <= MAX_NAMES_PER_OBJECT and may_be_rows(tuple(with_paths([item], selection)[0]))
+
+
+def _path_of_row(item: Any, path: Sequence[str], is_row: Callable[[Mapping[str, Any]], bool]) -> Sequence[str] | None:
+    """Returns the path of an array with a row: that of the array at `path`, which has the item, or one in the item."""
+    waiting: list[tuple[Any, Sequence[str]]] = [([item], path)]
+    while waiting:
+        value, place = waiting.pop()
+        if isinstance(value, list) and any(is_row(each) for each in value if isinstance(each, dict)):
+            return place
+        if isinstance(value, dict):
+            waiting += [(inner, (*place, name)) for name, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(inner, place) for inner in value]
+    return None
+
+
+def _unclear(path: Sequence[str], other: Sequence[str]) -> InvalidInput:
+    """Returns the error that two places in a document may have the rows. An empty path is the object around an array."""
+    first, second = quoted(".".join(path)), quoted(".".join(other)) if other else "the object around it"
+    advice = f"choose an array with a layout, as in rows = [{', '.join(map(quoted, path))}]"
+    advice += "" if other else ", or name the file .jsonl to read the object"
+    return InvalidInput(f"both {first} and {second} may be rows: keep only one of them, or {advice}")
 
 
 def _line_items(file: BufferedReader, selection: Selection[Any]) -> Iterator[Item | tuple[()]]:
@@ -177,26 +215,37 @@ def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | 
 
     If the first line is a complete object and other lines follow, the file is JSON Lines. Otherwise the objects in an
     array are the rows if they have more known names than the enclosing object, or if `given` is the path of the array.
+    Raises InvalidInput if several arrays may be the rows, or an array and the enclosing object.
     """
     line, _, rest = head.partition(b"\n")
     single = _object(line)
     if single is not None and rest and not rest.isspace():
         return None
-    found = list[tuple[Sequence[str], Sequence[str], Sequence[str]]]()
-    text, around = head.decode("utf-8", "surrogateescape"), list[str]()
+    found, is_whole = list[tuple[Sequence[str], Sequence[str], Mapping[str, Any]]](), False
+    text = head.decode("utf-8", "surrogateescape")
     with contextlib.suppress(ValueError, IndexError, RecursionError):  # not an object, or longer than the head
-        _find_arrays(text, _end_of_blanks(text, 0), (), around, found)
-    if not found or given in [path for path, _, _ in found]:
-        return given if found else None
+        _find_arrays(text, _end_of_blanks(text, 0), (), [], found)
+        is_whole = True
+    if given in [path for path, _, _ in found] or (given and found and not is_whole):
+        return given
+    if not found:
+        return None
 
     roots = {path.partition(".")[0] for path in selection.paths}
 
     def known(names: Iterable[str]) -> int:
         return sum(name in roots or selection.role_of(name) != "" for name in names)
 
-    path, before, inner = max(found, key=lambda array: known(array[2]))
-    outside, inside = known(single if single is not None and len(path) == 1 else before), known(inner)
-    return path if not outside or inside > outside else None
+    is_row = _row_test(selection)
+    rows = [array for array in found if is_row(array[2])]
+    if len(rows) > 1 and given is None:
+        raise _unclear(rows[0][0], rows[1][0])
+    path, around, inner = rows[0] if rows else max(found, key=lambda array: (known(array[2]), bool(array[2])))
+    if known(inner) > known(around) or not known(around):
+        return path
+    if rows and is_row(dict.fromkeys(around)) and given is None:
+        raise _unclear(path, ())
+    return path if rows else None
 
 
 def _find_arrays(
@@ -204,10 +253,10 @@ def _find_arrays(
     at: int,
     path: Sequence[str],
     around: list[str],
-    found: list[tuple[Sequence[str], Sequence[str], Sequence[str]]],
+    found: list[tuple[Sequence[str], Sequence[str], Mapping[str, Any]]],
 ) -> int:
-    """Finds the arrays of objects in the object at this position. Adds to `found` the path of each array, the names
-    around it, and the names in its first object.
+    """Finds the arrays of objects in the object at this position. Adds to `found` the path of each array, the other
+    names in the objects around it, and its first object.
 
     Returns the position after the object. Raises ValueError or IndexError at the end of the text.
     """
@@ -216,14 +265,14 @@ def _find_arrays(
         at = _end_of_blanks(text, _end_of_blanks(text, at) + 1)  # after the colon
         inner = text[_end_of_blanks(text, at + 1)]
         if text[at] == "{" and inner == '"' and len(path) < MAX_WRAPPERS:
-            at = _find_arrays(text, at, (*path, name), around, found)
+            at = _find_arrays(text, at, (*path, name), [*around], found)
         else:
             if text[at] == "[" and inner in "{]":
-                names = _names_of_object(text, _end_of_blanks(text, at + 1)) if inner == "{" else ()
-                found.append(((*path, name), tuple(around), names))
-            is_list = text[at] == "["
+                first = _object_at(text, _end_of_blanks(text, at + 1)) if inner == "{" else {}
+                found.append(((*path, name), around, first))
+            else:
+                around.append(str(name))
             _, at = _DECODER.raw_decode(text, at)
-            around += [] if is_list else [str(name)]
         at = _end_of_blanks(text, at)
     return at + 1
 
@@ -236,12 +285,13 @@ def _object(line: bytes) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _names_of_object(text: str, start: int) -> Sequence[str]:
+def _object_at(text: str, start: int) -> Mapping[str, Any]:
+    """Returns the object at this position. If it does not end in the text, returns its first names without values."""
     try:
-        found, _ = _DECODER.raw_decode(text, start)
+        found: Mapping[str, Any] = _DECODER.raw_decode(text, start)[0]
     except (ValueError, RecursionError):
-        return _find_names(text[start : start + _LOOKED_AT])
-    return list(found)
+        return dict.fromkeys(_find_names(text[start : start + _LOOKED_AT]))
+    return found
 
 
 def _end_of_blanks(text: str, start: int) -> int:
@@ -260,32 +310,40 @@ class JsonWindow:
         self._at = 0
         self._line = 1
         self._line_start = 0
+        self._is_found = False
+        """Whether the array at the path was found."""
         self._taken = 0
         """The number of bytes that were read since the last `CUT`."""
 
-    def items(self, path: Sequence[str] = ()) -> Iterator[Item | tuple[()]]:
-        """Yields the items of the array, or of the array at a path of names, each with the number of its first line."""
-        yield from self._members(path) if path else self._array()
+    def items(
+        self, path: Sequence[str] = (), refuse_rows: Callable[[Any, Sequence[str]], None] = lambda *_: None
+    ) -> Iterator[Item | tuple[()]]:
+        """Yields the items of the array, or of the array at a path of names, each with the number of its first line.
+
+        Calls `refuse_rows` with each value outside of that array, apart from the objects around it, and with its path.
+        """
+        yield from self._members(path, (), refuse_rows) if path else self._array()
         if self._peek():
             raise self._error("nothing is expected after the end of the array")
+        if path and not self._is_found:
+            raise InvalidInput(f"there is no array {quoted('.'.join(path))}")
 
-    def _members(self, path: Sequence[str]) -> Iterator[Item | tuple[()]]:
-        """Yields the items of the array at the path. Raises InvalidInput if another array of objects follows it."""
+    def _members(
+        self, path: Sequence[str], around: Sequence[str], refuse_rows: Callable[[Any, Sequence[str]], None]
+    ) -> Iterator[Item | tuple[()]]:
         self._skip("{")
-        is_read = False
         while self._peek() != "}":
-            name = self._name()
-            if name == path[0] and self._peek() == ("{" if path[1:] else "["):
-                is_read = True
-                yield from self._members(path[1:]) if path[1:] else self._array()
-            elif self._peek() != "[":
-                self._item()
+            here = (*around, self._name())
+            mark = self._peek()
+            if mark == "[" and here == path:
+                self._is_found = True
+                yield from self._array()
+            elif mark == "{" and len(here) <= MAX_WRAPPERS:
+                yield from self._members(path, here, refuse_rows)
             else:
-                objects = sum(1 for item in self._array() if item and isinstance(item[0], dict))
-                if objects and is_read and not path[1:]:
-                    raise self._error(
-                        f"{quoted(name)} is another array of objects, after {quoted(path[0])}: keep only one of them"
-                    )
+                for item in self._array() if mark == "[" else (self._item(),):
+                    if item:
+                        refuse_rows(item[0], here)
             if self._peek() != "}":
                 self._skip(",")
         self._skip("}")

@@ -246,7 +246,7 @@ class NamedColumns(Protocol):
         """The columns that the user assigned to each field."""
 
     @property
-    def noted(self) -> Mapping[str, str]:
+    def noted(self) -> dict[str, str]:
         """The field for each column name in the input, empty for an ignored column."""
 
     @property

@@ -232,6 +232,9 @@ class Selection(NamedColumns, Protocol[L_co]):
     def check_keys(self, names: Collection[str]) -> None:
         """Raises InvalidInput if the keys of the first objects show that the input cannot be used."""
 
+    def may_be_rows(self, names: Sequence[str]) -> bool:
+        """Returns whether objects with these names may be rows of this job."""
+
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Examines the first cells of all columns of a file, even those of columns that are not read."""
 

@@ -209,7 +209,7 @@ class ProductColumns(FoundColumns):
         if not missing and there.isdisjoint(IDENTIFYING):
             missing = [" or ".join(IDENTIFYING)]
         if missing:
-            raise InvalidInput(f"{location}there is no column {', '.join(missing)}{_hint(missing, names, fields)}")
+            raise InvalidInput(location + _no_columns(missing, names, fields))
         if line is None:
             return self._layout(names, fields)
         own = _own_columns(names)
@@ -227,15 +227,23 @@ class ProductColumns(FoundColumns):
         return self._find((name,))[0] or ""
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if a given column is missing, or if no name is known. Missing fields are reported for each
-        product later.
+        """Raises InvalidInput if a given column is missing, or if a file has no required field but perhaps the id. Other
+        missing fields are reported for each product later.
         """
         note_names(self, names)
         self.require_given(tuple(names))
         key_position(self.key, tuple(names), is_needed=True)
         fields = self._find(tuple(names))
-        if fields and not any(fields):
-            raise InvalidInput(f"none of the names is known as a product field{_hint(('id',), tuple(names), fields)}")
+        missing = [name for name in REQUIRED if name not in {*fields, *self.constants}]
+        if self.files.current.format and None in fields and missing and {*fields}.isdisjoint({*REQUIRED} - {"id"}):
+            raise InvalidInput(_no_columns(missing, tuple(names), fields))
+
+    def may_be_rows(self, names: Sequence[str]) -> bool:
+        """Returns whether objects with these names have a price, and a link or an image. Categories and facets do not,
+        although they have other names of a product.
+        """
+        fields = {*self._find(names), *self.constants}
+        return "price" in fields and not fields.isdisjoint(("link", "image_link"))
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Does nothing, because values do not show which field they belong to."""
@@ -405,9 +413,9 @@ def _constant(field: str, value: str | int) -> str | int:
     return reading.value
 
 
-def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
-    """Returns a hint about missing fields: the ignored columns that may contain them, and how to specify the right
-    column.
+def _no_columns(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
+    """Returns the error for missing fields, with the ignored columns that may contain them, and how to specify the
+    right column.
     """
     # Only the first names are compared, because the search would take minutes for a wide table.
     unread = [name for name, field in zip(names[:_NAMES_COMPARED], fields, strict=False) if field is None]
@@ -415,7 +423,8 @@ def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | N
     plain = tuple(name.strip().lower().removeprefix("g:") for name in few)
     guesses = [(name, near_name(name, plain)) for name in missing]
     close = "".join(f"; {found} might be meant for {name}" for name, found in guesses if found)
-    hint = f"{close} (columns: {', '.join(shown_name(name)[:40] for name in names[:40])})"
+    listed = ", ".join(shown_name(name)[:40] for name in names[:40])
+    hint = f"there is no column {', '.join(missing)}{close} (columns: {listed})"
     if " " in missing[0]:
         return hint
     hint += f'; specify the column with columns={{"{missing[0]}": "<column>"}}'

@@ -242,6 +242,26 @@ async def test_a_table_without_rows_has_none_and_so_has_one_without_columns() ->
     assert await why_empty(in_parquet(pyarrow.table({}))) == "the BytesIO: the table has neither columns nor rows"
 
 
+async def test_columns_with_numbers_and_text_are_read_as_the_rows_of_a_program() -> None:
+    frame = pandas.DataFrame(
+        {
+            "phone": [491701234567, "+49 170 1234568", None, 491701234569.0],
+            "service_id": [7.0, 8.0, float("nan"), 9.0],
+            7: ["x", 1, 2, 3],
+        }
+    )
+    found = values(await read(pandas.concat([frame] * ROWS_PER_BLOCK)))
+    expected = [["7", "491701234567"], ["8", "+49 170 1234568"], [], ["9", "491701234569"]]
+    assert found == expected * ROWS_PER_BLOCK
+    nested = pandas.DataFrame({"contact": [{"email": "a@b.example"}, "x"]})
+    assert values(await read(nested, columns={"email": "contact.email"})) == [["a@b.example"], []]
+    with pytest.raises(InvalidInput, match=r'give its path, as in columns=\{"email": "contact\.email"\}'):
+        await read(nested)
+    with pytest.raises(InvalidInput, match="no column of identifiers was found") as error:
+        await read(pandas.DataFrame({"secret@example.com": ["x", 1]}))
+    assert "secret" not in repr(error.value)
+
+
 class NoTable:
     columns = None
 
@@ -252,8 +272,6 @@ class NoTable:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        (pandas.DataFrame({"m": ["x", 1]}), 'column "m" has values of several types: convert them all to text'),
-        (pandas.DataFrame({"a@b.example": ["x", 1]}), "column <hidden> has values of several types"),
         (polars.Series(["a@b.example"]), "a Series is a single column: make a table with a name for the column"),
         (NoTable(), r"it is damaged, or pyarrow does not support it \(ValueError\)"),
     ],

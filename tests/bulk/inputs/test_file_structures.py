@@ -287,6 +287,49 @@ async def test_what_deletes_does_not_guess_where_the_names_are() -> None:
     assert (found.rows, found.remarks) == ([[ANN, "+14155550132"]], [])
 
 
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        (f"{ANN},Al\nemail,name\n{BOB},Bo\n", 1),
+        (f"Al,{ANN}\nBo,{BOB}\nname,email\nCy,{CYD}\n", 1),
+        (f"contact\n{ANN}\nemail\n{BOB}\n", 2),
+        ("Kunden,2026\n+4915112345678,x\nname,phone\ny,+4915112345679\n", 2),
+        (f"{'ab' * 32};x\nname;email\ny;{BOB}\n", 1),
+        (f"Al,4711,Ulm\nemail,name,city\n{BOB},Bo,Ulm\n", 1),
+    ],
+)
+async def test_a_row_above_the_names_is_not_taken_for_a_title(text: str, row: int) -> None:
+    found, names = await reading(text), text.count("\n") - 1
+    assert found.rows == []
+    assert found.error.startswith(f"line {row} looks like a row, but is above the names on line {names}: ")
+    assert found.error.endswith(f"header_line={names}")
+    found = await reading(text, form=TableForm(header_line=names))
+    assert (len(found.rows), found.error) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "above", ["", "4,Mug,https://shop.example/4,7.20 EUR", "Mug,https://shop.example/4,7.20 EUR,4711"]
+)
+async def test_a_product_above_the_names_is_not_taken_for_a_title(above: str) -> None:
+    rest = {"image_link": "https://shop.example/1.jpg", "availability": "in stock", "condition": "new", "brand": "B"}
+    feed = ProductColumns.of(None, constants={**rest, "description": "d"})
+    text = f"Shop,info@shop.example\n{above}\nid,title,link,price\n1,Mug,https://shop.example/1,7.20 EUR\n"
+    async with open_records(io.BytesIO(text.encode()), feed) as reader:
+        if above:
+            with pytest.raises(InvalidInput, match="line 2 looks like a row, but is above the names on line 3"):
+                await anext(reader)
+        else:
+            assert [row.shape["id"] for row in product_rows(await anext(reader))] == ["1"]
+
+
+async def test_a_given_column_on_another_line_shows_where_the_names_are() -> None:
+    text = f"Mail,Telephone\nkunde_mail,kunde_tel\n{ANN},+14155550132\n"
+    columns = {"email": "kunde_mail"}
+    found = await reading(text, columns)
+    assert found.error.endswith('the columns are: "Mail", "Telephone"; if line 2 names the columns, give header_line=2')
+    assert (await reading(text, columns, TableForm(header_line=2))).rows == [[ANN]]
+
+
 @pytest.mark.parametrize("line", [3, 7])
 async def test_a_line_of_names_that_is_not_there_is_refused(line: int) -> None:
     found = await reading("a\n\n\nemail\n", form=TableForm(header_line=line))
@@ -447,19 +490,62 @@ async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_
     assert list(accepted.columns[0][1]) == [hashlib.sha256(name).hexdigest() for name in (b"ann_lee", b"cyd_lee")]
 
 
-@pytest.mark.parametrize(("short", "warns"), [(1, "1 row has"), (2, "2 rows have"), (3, "")])
-async def test_a_few_rows_with_a_cell_too_few_are_counted_in_a_warning(short: int, warns: str) -> None:
+@pytest.mark.parametrize(("short", "warns"), [(1, "1 row has"), (3, "3 rows have"), (1_200, "1,200 rows have")])
+async def test_rows_with_a_cell_too_few_are_counted_in_one_warning(short: int, warns: str) -> None:
     rows = [f"{n},N{n},user_{n},Ulm" for n in range(20)] + [f"{n},user_{n},Ulm" for n in range(20, 20 + short)]
     found = await reading("\n".join(["id,name,twitter,city", *rows]))
-    expected = [
-        f"{warns} fewer cells than there are names: if a cell is missing, the cells after it are in the wrong columns"
-    ]
-    assert found.remarks == (expected if warns else [])
+    (remark,) = found.remarks
+    assert remark.startswith(
+        f"{warns} fewer cells than there are names: if a cell is missing, the cells after it are in"
+    )
+    assert remark.endswith("; the first such row is on line 22")
+
+
+@pytest.mark.parametrize(
+    ("names", "row", "is_short"),
+    [
+        ("email,name,phone", f"{ANN},+14155550132", True),
+        ("handle,phone", "+14155550132", True),
+        ("email,name", ANN, False),
+        ("email,name,,", f"{ANN},Ann", False),
+        ("email,name,phone", ",,", False),
+    ],
+)
+async def test_a_row_is_short_if_one_of_its_cells_may_be_in_another_column(
+    names: str, row: str, is_short: bool
+) -> None:
+    found = await reading(f"{names}\n\n{row}\n{ANN},Ann,\n")
+    assert [remark.rpartition(" ")[2] for remark in found.remarks] == ["3"] * is_short
 
 
 async def test_a_column_without_a_name_at_the_end_is_a_column() -> None:
     found = await reading(f"email,name,\n{ANN},Ann,x\n{BOB},Bob,y\n")
     assert (found.rows, found.rejected, found.error) == ([[ANN], [BOB]], {}, "")
+
+
+@pytest.mark.parametrize(
+    ("names", "cells"),
+    [
+        ("{},", "{},"),
+        (",{}", ",{}"),
+        ("{},,,", "{},,,"),
+        ("{},Sale", "{},Sale"),
+        ("{}, ", "{}, "),
+        ("EUR,{}", "EUR,{}"),
+    ],
+)
+async def test_a_column_that_is_not_read_may_repeat_its_name_or_have_none(names: str, cells: str) -> None:
+    fields = product("1") | {"price": "9.99 EUR"}
+    rows = [names.format(",".join(fields))] + [
+        cells.format(f"{n},{','.join(list(fields.values())[1:])}") for n in (1, 2)
+    ]
+    async with open_records(io.BytesIO("\n".join(rows).encode()), ProductColumns.of(None)) as reader:
+        assert [row.shape["id"] async for block in reader for row in product_rows(block)] == ["1", "2"]
+
+
+async def test_a_column_that_is_read_and_repeats_its_name_is_no_column() -> None:
+    found = await reading("jack_lee,x\njack_lee,x\njack_lee,y\n", {"handle": "jack_lee"})
+    assert found.error.startswith("line 1 looks like data: in a column that is read, each row repeats the name")
 
 
 async def test_rows_with_another_delimiter_than_the_names_are_refused() -> None:

@@ -89,6 +89,33 @@ async def test_a_binary_file_is_called_what_it_is(tmp_path: Path, content: bytes
     assert await refusal(path) == f"{path}: this looks like a binary file, {says}"
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("crm.txt", '[\n {"email": "a@b.example"}]', "this looks like JSON, although its name ends in .txt: rename it"),
+        ("crm.csv", '{"email": "a@b.example"}\n', "this looks like JSON, although its name ends in .csv: rename it"),
+        ("crm.xml", '{"users": []}', "this looks like JSON, although its name ends in .xml: rename it to .json"),
+        (
+            "crm.csv",
+            '<?xml version="1.0"?><x/>',
+            "this looks like XML or HTML, although its name ends in .csv: this is",
+        ),
+        ("crm.tsv", "<users>\n <user>", "this looks like XML or HTML, although its name ends in .tsv: this is XML,"),
+        ("crm.json", "<!DOCTYPE html>\n<p>", "this looks like XML or HTML, although its name ends in .json: this is"),
+    ],
+)
+async def test_another_format_than_the_name_says_is_called_what_it_is(
+    tmp_path: Path, name: str, content: str, says: str
+) -> None:
+    write(tmp_path / name, content)
+    assert (await refusal(tmp_path / name)).startswith(f"{tmp_path / name}: {says}")
+
+
+async def test_a_notice_in_html_above_a_table_does_not_hide_it(tmp_path: Path) -> None:
+    write(tmp_path / "crm.csv", "<br />\n<b>Notice</b>: x\nemail,name\na@b.example,Ann\n")
+    assert values(await read(tmp_path / "crm.csv")) == [["a@b.example"]]
+
+
 async def test_a_binary_file_of_no_known_kind(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
     write(path, b"email,phone\n" + b"x" * 600 + b"\x00" * 100)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import polars
 import pyarrow
 import pytest
 
@@ -47,6 +48,10 @@ async def test_each_kind_of_input_has_its_reader(tmp_path: Path) -> None:
         ({"email": "secret@example.com"}, "a single dict is not an iterable of records: put it in a list"),
         (None, "NoneType contains no records: give the path of a file, or an iterable of AudienceUser or Operation"),
         (5, "int contains no records"),
+        (
+            polars.LazyFrame({"email": ["secret@example.com"]}),
+            r"a LazyFrame has no rows yet: .* its method collect\(\)",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_at_once(records: Any, says: str) -> None:

@@ -3,12 +3,18 @@
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 
+from socialapi.bulk.audiences.cells import user_rows
+from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.json import MAX_OBJECT_BYTES, JsonWindow
+from socialapi.bulk.inputs.layouts import read_layout
 from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NESTED, NOT_TEXT
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, TableForm
 from socialapi.errors import InvalidInput
+from socialapi.models.audiences import IDENTIFIER_KINDS
 from tests.bulk.input_files import Repeated, open_users, read, read_until_error, values, write
 
 
@@ -180,14 +186,99 @@ async def test_the_share_that_is_read_grows(path: Path) -> None:
     assert reader.fraction_read == 1.0
 
 
-async def test_a_second_array_of_objects_ends_the_input_after_the_first(tmp_path: Path) -> None:
-    write(
-        tmp_path / "crm.json",
-        '{"a": [{"email": "a@b.example"}], "tags": ["x", [{"y": 1}]], "b": [{"email": "c@d.example"}]}',
-    )
+A, B = '[{"email": "a@b.example"}]', '[{"email": "c@d.example"}]'
+DEEP = f'{{"de": {{"users": {A}}}, "fr": {{"users": {B}}}}}'
+
+
+@pytest.mark.parametrize(
+    ("content", "first", "second"),
+    [
+        (f'{{"a": {A}, "tags": ["x", [{{"y": 1}}]], "b": {B}}}', "a", "b"),
+        (DEEP, "de.users", "fr.users"),
+        (f'{{"data": {{"users": {A}}},\n "data2": {B}}}', "data.users", "data2"),
+        (f'{{"owner": {{"contacts": {A}}}, "users": {B}}}', "owner.contacts", "users"),
+        (f'{{"users": {A}, "years": [{{"year": 2020, "left": {B}}}]}}', "users", "years.left"),
+        (f'{{"left": [{{"year": 2020}}, {B[1:-1]}], "users": {A}}}', "users", "left"),
+        (f'{{"users": {A}, "old": [[1], {B}]}}', "users", "old"),
+        (f'{{"email": "o@b.example", "phone": "1", "users": {A}}}', "users", None),
+        (f'{{\n "users": {A},\n "email": "o@b.example"\n}}', "users", None),
+    ],
+)
+async def test_two_arrays_of_people_are_refused_with_their_names(
+    tmp_path: Path, content: str, first: str, second: str | None
+) -> None:
+    write(tmp_path / "crm.json", content)
     rows, error = await read_until_error(tmp_path / "crm.json", InvalidInput)
-    assert values(rows) == [["a@b.example"]]
-    assert str(error).endswith('"b" is another array of objects, after "a": keep only one of them')
+    other = "the object around it" if second is None else f'"{second}"'
+    assert f'crm.json: both "{first}" and {other} may be rows: keep only one of them, or choose an array' in str(error)
+    is_in_array = "years" in content or "old" in content  # found only when it is read
+    assert is_in_array or values(rows) == []
+
+
+async def test_an_array_of_people_far_behind_the_rows_ends_the_input(tmp_path: Path) -> None:
+    many = ", ".join(f'{{"email": "u{n}@b.example"}}' for n in range(9_000))
+    write(tmp_path / "crm.json", f'{{"de": {{"users": [{many}]}}, "fr": {{"users": [{many}]}}}}')
+    rows, error = await read_until_error(tmp_path / "crm.json", InvalidInput)
+    assert len(rows) == 9_000
+    assert 'both "de.users" and "fr.users" may be rows' in str(error)
+
+
+@pytest.mark.parametrize("array", ["de.users", "fr.users", "fr.none"])
+@pytest.mark.parametrize("people", [1, 9_000])
+async def test_a_layout_chooses_one_of_several_arrays(tmp_path: Path, array: str, people: int) -> None:
+    de, fr = (", ".join(f'{{"email": "{name}{n}@b.example"}}' for n in range(people)) for name in ("de", "fr"))
+    write(tmp_path / "crm.json", f'{{"de": {{"users": [{de}]}}, "fr": {{"users": [{fr}]}}}}')
+    rows = json.dumps(array.split("."))
+    layout = f'version = 1\nreads = "people"\nformat = "json"\nrows = {rows}\n[columns]\n"email" = "email"\n'
+    write(tmp_path / "crm.toml", layout)
+    selection = IdentifierColumns.of(None, IDENTIFIER_KINDS)
+    form = TableForm(layout=read_layout(tmp_path / "crm.toml", selection))
+    async with open_records(tmp_path / "crm.json", attrs.evolve(selection, form=form)) as reader:
+        if "none" in array:
+            with pytest.raises(InvalidInput, match=r"the file differs from the layout|there is no array"):
+                await anext(reader)
+        else:
+            found = values([row async for block in reader for row in user_rows(block)])
+            assert found == [[f"{array[:2]}{n}@b.example"] for n in range(people)]
+
+
+@pytest.mark.parametrize("pretty", [None, 2])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"errors": [{"code": 1}, {"code": 2, "details": [{"field": "name"}]}]},
+        {"included": [{"type": "address", "country": "DE", "attributes": {"city": "Ulm"}}]},
+        {"account": {"email": "o@b.example"}, "meta": {"facets": [{"name": "x"}]}},
+    ],
+)
+async def test_arrays_without_people_are_ignored_before_and_after_the_rows(
+    tmp_path: Path, other: dict[str, object], pretty: int | None
+) -> None:
+    users = {"data": [{"email": "a@b.example", "attributes": {"phone": "1"}}]}
+    for document in (users | other, other | users):
+        write(tmp_path / "crm.json", json.dumps(document, indent=pretty))
+        assert values(await read(tmp_path / "crm.json")) == [["a@b.example"]]
+    columns = {"phone_number": "attributes.phone"}
+    assert values(await read(tmp_path / "crm.json", columns=columns)) == [["a@b.example", "1"]]
+
+
+async def test_an_object_with_an_array_of_people_is_read_from_json_lines(tmp_path: Path) -> None:
+    write(tmp_path / "crm.jsonl", f'{{"email": "o@b.example", "friends": {A}}}')
+    assert values(await read(tmp_path / "crm.jsonl")) == [["o@b.example"]]
+
+
+async def test_an_empty_array_does_not_hide_an_array_without_people(tmp_path: Path) -> None:
+    write(tmp_path / "crm.json", '{"warnings": [], "people": [{"contact": "a@b.example"}]}')
+    with pytest.raises(InvalidInput, match='no column of identifiers was found; the columns are: "contact"'):
+        await read(tmp_path / "crm.json")
+
+
+async def test_an_array_that_is_ignored_is_reported(tmp_path: Path) -> None:
+    write(tmp_path / "crm.json", f'{{"users": {A}, "meta": {{"errors": [{{"code": 1}}], "tags": ["x"]}}}}')
+    selection = IdentifierColumns.of(None, IDENTIFIER_KINDS)
+    async with open_records(tmp_path / "crm.json", selection) as reader:
+        assert [len(block) async for block in reader] == [1]
+    assert selection.ignored_columns() == ("meta.errors",)
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,49 @@ def test_what_holds_no_products_is_said_at_once(source: Any, says: str) -> None:
     assert str(caught.value) == says
 
 
+@pytest.mark.parametrize(
+    ("item", "path"),
+    [
+        ({"node": product("a")}, '{"id": "node.id"}'),
+        ({"type": "product", "id": "a", "attributes": product("a", id=None)}, '{"title": "attributes.title"}'),
+        ({"_id": "a", "_source": product("a")}, '{"id": "_source.id"}'),
+        ({"artikel": "a", "preis_brutto": 1}, ""),
+    ],
+)
+@pytest.mark.parametrize("form", ["[{}]", '{{"data": [{}]}}', "{}\n{0}\n"])
+async def test_a_file_of_unknown_names_is_refused_with_the_names_and_a_path(
+    tmp_path: Path, item: dict[str, Any], path: str, form: str
+) -> None:
+    file = write(tmp_path / "feed.json", form.replace("{}", "{0}").format(json.dumps(item)))
+    with pytest.raises(InvalidInput) as refused:
+        await read(file)
+    assert f"(columns: {', '.join(item)})" in str(refused.value)
+    assert str(refused.value).endswith(f"give its path, as in columns={path}") is bool(path)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"categories": [{"id": "c1", "name": "Mugs", "description": "d", "url": "https://a.b/c1", "image": "x.jpg"}]},
+        {"shipping": [{"id": "s1", "title": "Parcel", "price": "4.90 EUR"}]},
+        {"errors": [{"id": "1", "title": "Not found", "links": {"about": "https://a.b"}}]},
+    ],
+)
+async def test_arrays_without_products_are_ignored_before_and_after_the_products(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
+    found = {"products": [product("a", price="1.00 EUR")]}
+    for document in (found | other, other | found):
+        (row,) = await read(write(tmp_path / "feed.json", json.dumps(document)))
+        assert row.known_id == "a"
+
+
+async def test_two_arrays_of_products_are_refused_with_their_names(tmp_path: Path) -> None:
+    document = {"de": {"products": products("a")}, "fr": {"products": products("b")}}
+    with pytest.raises(InvalidInput, match=r'both "de\.products" and "fr\.products" may be rows'):
+        await read(write(tmp_path / "feed.json", json.dumps(document)))
+
+
 async def test_an_item_that_is_no_product_ends_the_input() -> None:
     def items() -> Iterator[Any]:
         yield from products("a", "b")

@@ -45,8 +45,9 @@ NULL_DIGEST: Final = f"is a digest of an empty string, of a word that {NULL_WORD
 """
 EMPTY_KEY: Final = "is empty: these rows have no key in the outcomes file"
 """The reason for a warning about keys; the report contains one for the column."""
-HOLDS_IDENTIFIERS: Final = "is not read, but its first rows contain"
+IS_NOT_READ: Final = "is not read, "
 """The beginning of the reason for a warning about a complete column, which has the `row` 0."""
+HOLDS_IDENTIFIERS: Final = f"{IS_NOT_READ}but its first rows contain"
 
 
 @attrs.frozen

@@ -9,20 +9,24 @@ docs/inputs-columns.md contains the lists.
 
 A column name may combine two names of the same kind (`Celular/WhatsApp`, `Google Advertising ID (GAID)`).
 
-Ambiguous names are not listed: `Username` may be a login name, `ad_id` may identify an advertisement, and
-`customer_id`, `user_id` and `id` may come from any database. A region, state or province is not a country.
+Ambiguous names are not listed: `Username` may be a login name, `ad_id` may identify an advertisement, `Contact No` may
+be the number of a record, and `customer_id`, `user_id` and `id` may come from any database. A region, state or province
+is not a country.
 """
 
 import functools
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MOJIBAKE_MARK, OVERRIDES
 
 REGION: Final = "region"
 """The key for the country column in a mapping of columns. A row's country is the region of its phone numbers."""
+AREA_CODE: Final = "area_code"
+"""The key for a column that may complete the numbers of another column: with an area code, or with a calling code."""
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -54,13 +58,13 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     """),
     "phone_number": _listed("""
         phone, telephone, tel, ph, mobile, mobile phone, mobile telephone, mob, cell, cell phone, cellular, landline
-        msisdn, e164, sms number, sms, whatsapp, urn tel, contact number, contact no, contact num, callback number
-        Handy, Mobil, Mobiltelefon, Mobilfunk, Telefon, Fon, Rufnummer, Festnetz, Kontaktnummer, Rückrufnummer
+        msisdn, e164, sms number, sms, whatsapp, urn tel, callback number
+        Handy, Mobil, Mobiltelefon, Mobilfunk, Telefon, Fon, Rufnummer, Festnetz, Rückrufnummer
         téléphone, portable, fixe, ligne fixe, numéro de contact
         teléfono, telf, tfno, tlf, tlfno, móvil, celular, cel, fijo, fono, contacto telefónico, número de contacto
         telefono, telefonino, cellulare, fisso, recapito telefonico, numero di contatto
         telefone, telemóvel, fone, fixo, contato telefônico, número de contato
-        telefoon, mobiel, mobiele, mobiele telefoon, gsm, vast, contactnummer
+        telefoon, mobiel, mobiele, mobiele telefoon, gsm, vast
         telefonu, komórka, komórki, komórkowy, numer kontaktowy
         電話, 携帯, 携帯電話, 連絡先番号
     """),
@@ -69,13 +73,21 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     """),
     REGION: _listed("""
         country, ctry, country/region, nation, calling code, dial code, dialing code, dialling code, country calling code
-        country dial code, country dialing code, country phone code, cc
+        country dial code, country dialing code, country phone code, country dial, cc, phone cc, PO country, SA country, isd, isd code
+        international prefix, intl prefix, international dialing code, phone number country, residing country
         Land, Ländercode, Länderkürzel, Länderkennzeichen, Länderkennung, Landeskürzel, Landeskennzeichen, LKZ, Landesvorwahl
-        Ländervorwahl
-        pays, indicatif, indicatif pays, indicatif téléphonique, país, paese, nazione, kraj, kraju, państwo, 国, 国名, 国番号
+        Ländervorwahl, Länderkz, Landescode, Wohnsitzland, internationale Vorwahl, Int. Vorwahl, Vorwahl Land
+        pays, indicatif, indicatif pays, indicatif téléphonique, indicatif international, préfixe international
+        país, prefijo país, prefijo internacional, nación, paese, nazione, prefisso internazionale, prefisso paese
+        indicativo país, landnummer, woonland, kraj, kraju, państwo, numer kierunkowy kraju, 国, 国名, 国番号, 居住国
+    """),
+    AREA_CODE: _listed("""
+        area code, prefix, phone prefix, mobile prefix, dial prefix, dialing prefix, phone code, STD code
+        Vorwahl, Ortsvorwahl, Vorwahlnummer, Ortskennzahl, préfixe, indicatif régional, prefijo, indicativo, lada, clave lada
+        prefisso, prefisso telefonico, DDD, DDI, netnummer, kengetal, kierunkowy, numer kierunkowy, 市外局番
     """),
 }
-"""The column names of each kind, and of country columns."""
+"""The column names of each kind, of country columns, and of columns of area codes."""
 
 WHICH_ONE: Final = _listed("""
     primary, secondary, main, default, alternate, alternative, other, additional, preferred, mobile, cell, sms
@@ -109,12 +121,24 @@ TYPES: Final = _listed("""
 """)
 """Words that may come after a column name for an e-mail address, a phone number or a country."""
 
+_CONTACTS: Final = ("email", "phone_number")
+_customers: Final = re.compile(
+    "customer|client|buyer|purchaser|invitee|attendee|participant|registrant|guest|patient|student|booker|shopper|sender"
+    "|absender|kaufer|besteller|kunden?|teilnehmer|gaste?|acheteur|comprador|acquirente|koper|klant"
+)
+_is_of_others: Final = re.compile("user|employee|recipient|empfanger").search
+"""Finds a word for a person who may work for the sender of the list, or only receives something from its customers."""
+
 LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
 """Words that may link a name to a word before or after it."""
 BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
     "email": _listed("adresse, dirección, indirizzo, endereço, adres"),
     "phone_number": _listed("n, no, nr, nro, nbr, num, number, numéro, número, numero, numer, nummer"),
-    REGION: _listed("code, código, codice, kod, iso, region, adresse, phone, phone number, telephone"),
+    REGION: _listed(
+        "code, código, codice, kod, iso, region, adresse, phone, phone number, phone number details, telephone, tel, "
+        "ship to, bill to, destination, physical, organization, organisation"
+    ),
+    AREA_CODE: _listed("phone, telephone, tel, Telefon, Mobil, Handy, Festnetz, teléfono, telefono, telefone"),
 }
 """For each kind, words such as "number" or "code" that may come before its names."""
 AFTER: Final[Mapping[str, tuple[str, ...]]] = {
@@ -124,8 +148,9 @@ AFTER: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     REGION: _listed(
         "code, cd, iso, alpha, name, prefix, region, weitere region, région, región, o región, regione, regio, região, "
-        "area geografica, コード, 地域"
+        "area geografica, territory, territoire, territorio, Staat, Rechnungsadresse, Lieferadresse, コード, 地域"
     ),
+    AREA_CODE: _listed("no, nr, number, nummer, phone, Telefon, Handy, Festnetz, teléfono, telefono, telefone"),
 }
 """For each kind, words such as "number" or "code" that may come after its names."""
 
@@ -146,7 +171,7 @@ in a typed export.
 """
 _DOMAIN: Final = "domain"
 """A word that the search for column names never splits into `do` and `main`."""
-_ALONE: Final = frozenset({"em", "hem", "cc", "sms"})
+_ALONE: Final = frozenset({"em", "hem", "cc", "sms", "isd", "prefix", "ddd", "ddi", "lada"})
 """Names that are recognized only if no word or number comes before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that Unicode normalization does not decompose, and the signs in `Nº` and `N°`."""
@@ -159,8 +184,17 @@ _MOST_WORDS: Final = 4
 _NAMES_KEPT: Final = 1_024
 
 
+CountryColumn = tuple[int, str, bool]
+"""The index and the name of a country column, and whether it may contain area codes instead."""
+_prefix: Final = re.compile("pref(?:ijo|isso|ixe|ixo)").sub
+_is_of_numbers: Final = re.compile("phone|tel|dial|calling|isd|vorwahl|indicati|pr[ei]fi|kierunkowy|番号").search
+"""Finds a word that only a country column for phone numbers has."""
+
+
 def detected_as(name: str) -> str:
-    """Returns the meaning of a column name: a kind, an override, `region`, or an empty string for any other name."""
+    """Returns the meaning of a column name: a kind, an override, `region`, `area_code`, or an empty string for any other
+    name.
+    """
     return _detected_as(name) if len(name) <= MAX_NAME_LENGTH else ""
 
 
@@ -190,6 +224,41 @@ def _detected_as(name: str) -> str:
     return ""
 
 
+def set_aside(names: Sequence[str], others: Sequence[str] = ()) -> dict[int, str]:
+    """Returns the positions of columns that are read only if the user names them, each with the name of the column that
+    makes it ambiguous. That column is one of the `others`, if there are any, because objects need not have every key.
+
+    Next to an advertising ID, an `adid` or a `device_id` is usually an ID of the software that made the export. A `User
+    Email` next to an `Invitee Email` is that of the host.
+    """
+    device, customer = _clearer_columns(tuple(others or names))
+    found: dict[int, str] = {}
+    for at, name in enumerate(names):
+        kind = detected_as(name)
+        if kind == "device_id" and _rank_of_device(name) < _rank_of_device(device):
+            found[at] = device
+        elif customer and kind in _CONTACTS and _is_of_others(folded(name)) and not _is_of_customer(name):
+            found[at] = customer
+    return found
+
+
+@functools.lru_cache(16)
+def _clearer_columns(names: tuple[str, ...]) -> tuple[str, str]:
+    """Returns the most certain name of a column of device ids, and the first name for the contact of a customer."""
+    devices = [name for name in names if detected_as(name) == "device_id"]
+    return max(devices, key=_rank_of_device, default="device_id"), next(filter(_is_of_customer, names), "")
+
+
+def _rank_of_device(name: str) -> int:
+    text = _FORM_AFTER.sub("", _FORM_BEFORE.sub("", folded(name))).removesuffix("s")
+    return 0 if text in ("deviceid", "deviceidentifier") else 1 if text == "adid" else 2
+
+
+def _is_of_customer(name: str) -> bool:
+    rest, count = _customers.subn("", words_in(name)) if len(name) <= MAX_NAME_LENGTH else ("", 0)
+    return count > 0 and (detected_as(name) in _CONTACTS or detected_as(rest) in _CONTACTS)
+
+
 def _without_words(text: str, kind: str) -> Iterator[str]:
     """Yields shorter forms of a name. Each step removes one more of the words that may surround names of this kind."""
     before, after = _words_around(kind)
@@ -203,17 +272,28 @@ def _without_words(text: str, kind: str) -> Iterator[str]:
 
 
 @functools.lru_cache(_NAMES_KEPT)
-def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequence[tuple[int, str]]:
-    """Returns the country columns, as (index, name) pairs, in the order in which they apply to the phone numbers in the
-    column `phone`: first the columns that share a word for the type with it, such as `Billing Country` and `Billing
-    Phone`, then the columns without such a word, then all others.
+def countries_for(
+    phone: str, phones: tuple[str, ...], countries: tuple[CountryColumn, ...]
+) -> Sequence[Sequence[CountryColumn]]:
+    """Returns the country columns in groups, in the order in which the groups apply to the phone numbers in the column
+    `phone`: first the columns of calling codes, then the columns that share a word for the type with it, such as
+    `Billing Country` and `Billing Phone`, then the columns without such a word, then all others. Leaves out the area
+    codes of another one of the `phones`.
     """
-    words = frozenset(map(folded, (*WHICH_ONE, *TYPES, *BEFORE[REGION])))
+    words = frozenset(map(folded, (*WHICH_ONE, *TYPES)))
 
     def words_of(name: str) -> frozenset[str]:
-        return frozenset(word for word in words if word in folded(name))
+        text = _prefix("", folded(name))  # `prefijo`, for example, contains the word `fijo` for a landline
+        return frozenset(word for word in words if word in text)
 
-    return sorted(countries, key=lambda each: (words_of(each[1]).isdisjoint(words_of(phone)), bool(words_of(each[1]))))
+    def rank(each: CountryColumn) -> tuple[bool, bool, bool]:
+        own, is_of_numbers = words_of(each[1]), each[2] or _is_of_numbers(folded(each[1])) is not None
+        is_shared = not own.isdisjoint(words_of(phone))
+        return bool(own) and not is_shared, not is_of_numbers, not is_shared
+
+    taken = frozenset().union(*map(words_of, phones)) - words_of(phone)
+    several = [each for each in countries if not (each[2] and rank(each)[0] and words_of(each[1]) & taken)]
+    return [list(equal) for _, equal in groupby(sorted(several, key=rank), rank)]
 
 
 def words_in(name: str) -> str:

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, ClassVar, Final, Self, cast
 
 import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
-from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
-from socialapi.bulk.audiences.countries import region_of
+from socialapi.bulk.audiences.column_names import AREA_CODE, REGION, CountryColumn, detected_as, folded, set_aside
+from socialapi.bulk.audiences.countries import may_be_country, region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
 from socialapi.bulk.inputs.columns import (
@@ -34,7 +34,8 @@ from socialapi.bulk.inputs.columns import (
 from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.numbers import is_gtin
-from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
+from socialapi.bulk.inputs.objects import paths_in, value_at
+from socialapi.bulk.inputs.reader import ANY_FORM, COLUMNS_LOOKED_AT, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET
@@ -48,7 +49,7 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import Faults
-from socialapi.reports import HOLDS_IDENTIFIERS, RowIssue
+from socialapi.reports import HOLDS_IDENTIFIERS, IS_NOT_READ, RowIssue
 
 _NAME_WORDS: Final = frozenset(
     {"account", "contact", "handle", "id", "login", "member", "name", "names", "nick", "profile", "screen", "twitter"}
@@ -65,6 +66,7 @@ have a value.
 """
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
+_PATHS_LOOKED_AT: Final = 5_000
 _VALUES_PER_EXCEPTION: Final = 10
 _LONGEST: Final = 320
 """The maximum number of characters in an e-mail address."""
@@ -88,22 +90,31 @@ _SHOW_THEIR_KIND: Final[Mapping[str, Callable[[str], object]]] = {
 """Tests for values that can belong to only one kind of identifier."""
 _unusual_separators: Final = re.compile(r"[~^:*#!&%=+§¦¬]").findall
 _DIGESTS: Final = "SHA-256 digests"
+_MIXED: Final = "e-mail addresses and phone numbers"
+_READS: Final = {_DIGESTS: "reads them as digests of e-mail addresses", _MIXED: "reads the addresses"}
 _is_other_personal_field: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
 ).fullmatch
 """Matches the names of columns, such as first names and cities, whose digests only other networks accept."""
 _is_id_or_date_column: Final = re.compile(
-    r"ts|.*(?:id|no|nr|num|number|nummer|code|key|order|account|tin|ssn|reference|ean|gtin|upc|isbn|barcode|sku|imei|zip|plz"
+    r"(?!.*[ck]onta[ck]t(?:no|nr|num|number|nummer)s?$)(?:ts|.*(?:id|no|nr|num|number|nummer|code|key|order|account|tin|ssn"
+    r"|reference|ean|gtin|upc|isbn|barcode|sku|imei|zip|plz"
     r"|price|preis|prix|amount|betrag|total|value|wert|count|score|customer|kunde|client|cliente|user|member|invoice|ticket"
     r"|date|datum|fecha|data|zeit|since|seit|seen|login"
-    r"|(?:time|stamp|created|updated|modified|registered|subscribed|erstellt|geandert)(?:at|on|am|utc|ms)?)s?"
+    r"|(?:time|stamp|created|updated|modified|registered|subscribed|erstellt|geandert)(?:at|on|am|utc|ms)?)s?)"
 ).fullmatch
-"""Matches the names of columns whose digits are unlikely to be phone numbers."""
-_Look = tuple[IdentifierKind, str, Callable[[str], object], Callable[[str], object] | None]
+"""Matches the names of columns whose digits are unlikely to be phone numbers. A `Contact No` may be one."""
+_is_other_country: Final = re.compile(
+    r"(?!.*country|.*land[a-z]*name)(?:.*(?:prov|bundesland|kanton|canton|lang|locale|sprache|idioma|lingua|taal|gender|city"
+    r"|stadt|town|ville|ciudad|citta|comune|name|title|salutation|anrede|currency|state|estado).*|pv|uf|sex|ort|lieu|nom)"
+).fullmatch
+"""Matches the names of columns whose codes or names only look like those of countries, such as states and languages."""
+_Look = tuple[str, str, Callable[[str], object], Callable[[str], object] | None]
 _LOOKS: Final[Sequence[_Look]] = (
     ("email", "e-mail addresses", _looks_like_email, None),
     ("phone_number", "phone numbers", _looks_like_phone_number, None),
     ("email", _DIGESTS, digest_in, _is_other_personal_field),
+    ("email", _MIXED, lambda text: _looks_like_email(text) or _looks_like_phone_number(text), None),
 )
 """Tests for values that clearly look like identifiers. Each has the kind, its name in messages, the test, and a test
 for the names of columns in which such values mean something else.
@@ -127,17 +138,40 @@ def _is_ean(text: str) -> bool:
     return len(text) == _DIGITS_OF_EAN and is_gtin(text)
 
 
-def why_overlooked(name: str, kind: IdentifierKind, what: str, number: int, read: Sequence[str] = ()) -> str:
+def why_overlooked(name: str, kind: str, what: str, number: int, read: Sequence[str] = ()) -> str:
     """Returns a warning that an ignored column seems to contain identifiers, with advice on how to include the column.
 
     `read` lists the columns that are already read as the kind, because the advice must include them.
     """
     if not name.strip():
         return f"{HOLDS_IDENTIFIERS} {what}: give column {number} a name (in the first line of a file)"
-    reads = "reads them as digests of e-mail addresses" if what == _DIGESTS else "reads it"
     names = [*read, name]
     listed = ", ".join(map(quoted, names))
+    reads = _READS.get(what, "reads it")
     return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": {f"[{listed}]" if read else listed}}} {reads}'
+
+
+def why_set_aside(name: str, kind: str, other: str, read: Sequence[str]) -> str:
+    """Returns the warning that a column is ignored because of another column, and how to include it."""
+    listed = ", ".join(map(quoted, (*read, name)))
+    because = f"because it may mean something else next to {quoted(other)}"
+    return f'{IS_NOT_READ}{because}: columns={{"{kind}": [{listed}]}} reads it'
+
+
+def _first_texts(cells: Sequence[Any]) -> Sequence[str]:
+    """Returns the first strings and short integers of a column, without empty cells and placeholders."""
+    each = (str(cell).strip() for cell in cells if cell.__class__ is str or _is_short_number(cell))
+    return list(islice((text for text in each if text and not is_null_word(text)), _VALUES_LOOKED_AT))
+
+
+def _nested(name: str, cells: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yields the columns of values in the first nested objects of a column, with their paths as names."""
+    objects = [{name: cell} for cell in cells if cell.__class__ in (dict, list)][:_VALUES_LOOKED_AT]
+    paths = (path for each in objects for path in paths_in(each))
+    for path in dict.fromkeys(islice(paths, _PATHS_LOOKED_AT)):
+        if path not in names:
+            values = (value_at(each, path) for each in objects)
+            yield path, [one for value in values for one in (value if isinstance(value, list) else (value,))]
 
 
 def is_personal(text: str) -> bool:
@@ -172,13 +206,13 @@ def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
 class IdentifierLayout(FrozenRecord):
     """The indexes of the columns of a block that contain identifiers and overrides.
 
-    `identifiers` are (index, name, kind) triples in the order of the kinds, and `countries` are (index, name) pairs.
-    An override is None if no column has it.
+    `identifiers` are (index, name, kind) triples in the order of the kinds. `countries` are the columns of countries and
+    of area codes. An override is None if no column has it.
     """
 
     positions: tuple[int, ...]
     identifiers: tuple[tuple[int, str, IdentifierKind], ...]
-    countries: tuple[tuple[int, str], ...] = ()
+    countries: tuple[CountryColumn, ...] = ()
     operation_type: int | None = None
     effective_at: int | None = None
     expires_at: int | None = None
@@ -226,11 +260,19 @@ class IdentifierLayout(FrozenRecord):
         indexes = {at: index for index, at in enumerate(positions)}
         overrides = {override: indexes[found[override][0]] if found[override] else None for override in OVERRIDES}
         identifiers = [(indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ())]
-        countries = tuple([(indexes[at], names[at]) for at in found.get(REGION, ())])
+        countries = [
+            (indexes[at], names[at], key == AREA_CODE) for key in (REGION, AREA_CODE) for at in found.get(key, ())
+        ]
         roles = frozenset([(names[at], key) for key, positions in found.items() for at in positions])
         key = None if key_at is None else indexes[key_at]
         return cls(
-            positions, tuple(identifiers), countries, **overrides, key=key, roles=roles, is_of_models=is_of_models
+            positions,
+            tuple(identifiers),
+            tuple(countries),
+            **overrides,
+            key=key,
+            roles=roles,
+            is_of_models=is_of_models,
         )
 
 
@@ -273,7 +315,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
     remarks: list[RowIssue] = attrs.field(factory=list, eq=False, repr=False)
 
     reads: ClassVar[str] = "people"
-    all_roles: ClassVar[Sequence[str]] = (*IDENTIFIER_KINDS, *OVERRIDES, REGION)
+    all_roles: ClassVar[Sequence[str]] = (*IDENTIFIER_KINDS, *OVERRIDES, REGION, AREA_CODE)
     noun: ClassVar[str] = "records"
     items: ClassVar[str] = "AudienceUser or Operation"
     instead_of_paths: ClassVar[str] = (
@@ -299,7 +341,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         """
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
-        faults, others = Faults(), (*OVERRIDES, REGION)
+        faults, others = Faults(), (*OVERRIDES, REGION, AREA_CODE)
         for kind, names in (mapping or {}).items():
             with faults:
                 if kind not in taken and kind not in others:
@@ -319,7 +361,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
     @property
     def roles(self) -> Sequence[str]:
         """The kinds and overrides to which the user may assign columns."""
-        return (*self.kinds, *OVERRIDES, REGION)
+        return (*self.kinds, *OVERRIDES, REGION, AREA_CODE)
 
     def check_layout(self, layout: FileLayout) -> None:
         """Raises InvalidInput if the layout has an unknown region or format of phone numbers."""
@@ -352,9 +394,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         return layout
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
-        """Returns the layout of the columns with these names. Raises InvalidInput if two names mean the same override.
-        """
-        found = self._find(names)
+        """Returns the layout of the columns with these names. Raises InvalidInput if two names mean the same override."""
+        found = self._find(names, self.files.current.names or ())
         for override in OVERRIDES:
             if len(found[override]) > 1:
                 option = f'columns={{"{override}": "<column>"}}'
@@ -388,13 +429,13 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         """Returns the kind or override for a column name, or an empty string if the column is ignored."""
         return next((key for key, positions in self._find((name,)).items() if positions), "")
 
-    def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
-        """Returns the positions of the columns of each kind and override, and of the region."""
+    def _find(self, names: Sequence[str], others: Sequence[str] = ()) -> dict[str, list[int]]:
+        """Returns the positions of the columns of each kind and override, of the countries and of the area codes."""
         found: dict[str, list[int]] = {key: [] for key in self.roles}
         if self.form.layout is not None:
             positions = self.form.layout.positions(names)
             return {key: positions.get(key, []) for key in found}
-        claimed: set[int] = set()
+        claimed = {*set_aside(names, others)}
         for key, given in self.given.items():
             found[key] = positions_of(given, names)
             claimed.update(found[key])
@@ -402,6 +443,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             key = detected_as(name)
             if key in found and key not in self.given and position not in claimed:
                 found[key].append(position)
+        if any(found[kind] for kind in self.kinds) and not found.get("phone_number") and AREA_CODE not in self.given:
+            found[AREA_CODE] = []
         return found
 
     def check_keys(self, names: Collection[str]) -> None:
@@ -418,8 +461,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         return any(found[kind] for kind in self.kinds)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Adds a warning for each ignored column whose first values nearly all look like e-mail addresses, phone
-        numbers or digests, and for a single object whose arrays may be columns.
+        """Adds a warning for each ignored column, or value in nested objects, whose first values nearly all look like
+        e-mail addresses, phone numbers, digests or countries, for each column that another one sets aside, and for a
+        single object whose arrays may be columns.
         """
         columns = tuple(columns)
         names = [name for name, _ in columns]
@@ -429,24 +473,39 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         lengths = [len(cell) for cell in first if isinstance(cell, list | tuple)]
         if len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]:
             self.remarks.append(RowIssue(0, "", COLUMNS_IN_OBJECT))
+        aside = {} if self.form.layout is not None else set_aside(names)
+        for at, other in aside.items():
+            kind = detected_as(names[at])
+            if at not in read and kind in self.kinds and kind not in self.given:
+                self._note(names[at], why_set_aside(names[at], kind, other, [names[each] for each in found[kind]]))
+        known = {text for at in read for text in _first_texts(columns[at][1])}
+        nested = (each for name, cells in columns for each in _nested(name, cells, names))
+        looks = self._looks(cells for at, (_, cells) in enumerate(columns) if at in found.get("phone_number", ()))
+        for at, (name, cells) in enumerate(chain(columns, islice(nested, COLUMNS_LOOKED_AT))):
+            texts = _first_texts(cells) if at not in read and at not in aside else ()
+            if known.issuperset(texts) or _nearly_all(_is_ean, texts):
+                continue
+            for kind, what, looks_so, is_other in looks:
+                if kind not in self.roles or self.given.get(kind) == () or (kind == REGION and found[REGION]):
+                    continue
+                if not (is_other is not None and is_other(folded(name))) and _nearly_all(looks_so, texts):
+                    of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
+                    self._note(name, why_overlooked(name, kind, what, at + 1, of_kind))
+                    break
+
+    def _looks(self, phones: Iterable[Sequence[Any]]) -> Sequence[_Look]:
+        """Returns the tests for ignored columns. Countries matter only if the numbers in `phones` need one."""
         may_be_number = partial(_may_be_number, region=check_region(self.default_region))
         digits: _Look = ("phone_number", "phone numbers", may_be_number, _is_id_or_date_column)
-        for at, (name, cells) in enumerate(columns):
-            if at in read or len(self.remarks) >= MAX_OVERLOOKED:
-                continue
-            filled = (str(cell).strip() for cell in cells if cell.__class__ is str or _is_short_number(cell))
-            texts = list(islice((text for text in filled if text and not is_null_word(text)), _VALUES_LOOKED_AT))
-            if _nearly_all(_is_ean, texts):
-                continue
-            for kind, what, looks, is_other in (*_LOOKS, digits):
-                if kind not in self.kinds or self.given.get(kind) == ():
-                    continue
-                if not (is_other is not None and is_other(folded(name))) and _nearly_all(looks, texts):
-                    of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
-                    remark = RowIssue(0, shown_name(name), why_overlooked(name, kind, what, at + 1, of_kind))
-                    if remark not in self.remarks:
-                        self.remarks.append(remark)
-                    break
+        texts = (text for cells in phones for text in _first_texts(cells))
+        need_country = any(not text.startswith(("+", "00")) and not digest_in(text) for text in texts)
+        countries: _Look = (REGION, "countries", may_be_country, _is_other_country)
+        return (*_LOOKS, digits, countries) if need_country else (*_LOOKS, digits)
+
+    def _note(self, name: str, reason: str) -> None:
+        remark = RowIssue(0, shown_name(name), reason)
+        if remark not in self.remarks and len(self.remarks) < MAX_OVERLOOKED:
+            self.remarks.append(remark)
 
     def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:
         self.require_given(names)
@@ -465,11 +524,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 f"columns, write the line sep={mark} above the names"
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
-        hint = (
-            f" ({quoted(user_names[0])} is read as handles only if you assign it to handle)"
-            if user_names
-            else ""
-        )
+        hint = f" ({quoted(user_names[0])} is read as handles only if you assign it to handle)" if user_names else ""
+        for at, other in islice(set_aside(names).items(), 1):
+            hint = f" ({quoted(names[at])} {why_set_aside(names[at], detected_as(names[at]), other, ())})"
         raise InvalidInput(
             f"no column of identifiers was found; the columns are: {printable_names(names)}. Name the column with "
             f'columns={{"email": "<column>"}}; '
@@ -522,8 +579,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 
 
 def _kind_of_value(name: str) -> IdentifierKind | None:
-    """Returns the kind of identifier that a column name looks like; None if it looks like a real name or may be a date.
-    """
+    """Returns the kind of identifier that a column name looks like; None if it looks like a real name or may be a date."""
     text = name.strip()
     if any(map(str.isdigit, text)):
         number = cleaned_phone_number(text).text

@@ -32,7 +32,7 @@ from socialapi.bulk.audiences.cleanup import (
     is_plain_phone_number,
     why_no_digest,
 )
-from socialapi.bulk.audiences.countries import region_of
+from socialapi.bulk.audiences.countries import UNCLEAR, region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.phone_starts import load_starts
 from socialapi.bulk.inputs.columns import is_value
@@ -56,6 +56,7 @@ IMPLAUSIBLE_EMAIL: Final = "is not a plausible e-mail address"
 COMMENTED_OUT: Final = "begins with #, as if the row were commented out: delete the row, or remove the # to use it"
 SEVERAL_EMAILS: Final = "has more than one e-mail address"
 NOT_A_HANDLE: Final = "is not a handle (at most 15 letters A to Z, digits and _)"
+A_FLAG: Final = "is a word for yes or no: write it with an @ if it is a handle"
 NOT_A_DEVICE_ID: Final = "is not a device id (a UUID, or 32 or 16 hexadecimal digits)"
 NOT_DECIMAL: Final = "is not a decimal number"
 LONG_FLOAT: Final = (
@@ -105,10 +106,18 @@ _NO_PROFILES: Final = frozenset(
     )
 )
 """Pages of the service whose URLs look like profile URLs."""
+_FLAGS: Final = frozenset(
+    (
+        *("yes", "no", "y", "n", "x", "on", "off", "ok", "ja", "nein", "j", "oui", "non", "si", "sim", "nao"),
+        *("nee", "tak", "nie"),
+    )
+)
+"""Words that mark in a column for a service whether a person uses it."""
 _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
 """Matches full-width forms of ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""
 """The region of rows with an unknown country."""
+_LOCAL_DIGITS: Final = 7
 _REGIONS_KEPT: Final = 256
 _LONGEST_WORD: Final = 15
 """The maximum length of a registered placeholder. Longer placeholders contain a blank, and `hash_column` never hashes a
@@ -123,7 +132,7 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 @functools.cache
 def add_null_words() -> Sequence[str]:
     """Registers placeholders and their digests, and returns them. `hash_column` leaves these values to the normalizers."""
-    words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
+    words = [word for word in (*_WORDS, *_FLAGS) if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:
         add_null_word(word)
@@ -175,12 +184,14 @@ def handle(text: str) -> Normalized:
     """Normalizes a handle: trims it, removes a leading @ or profile URL, and converts it to lower case."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
+    is_flag = text.lower() in _FLAGS
     if (profile := _profile(text)) is not None and profile[1].lower() not in _NO_PROFILES:
         text = profile[1]
     name = text.removeprefix("@").removeprefix("\uff20")
     is_zero = name != "" and not name.strip("0")
-    if is_zero or not _is_handle(name) or is_null_word(name):
-        return _digest_or(name or text, NULL_WORD if is_zero else NOT_A_HANDLE, cleaned.removed)
+    if is_zero or is_flag or not _is_handle(name) or is_null_word(name):
+        reason = NULL_WORD if is_zero else A_FLAG if is_flag else NOT_A_HANDLE
+        return _digest_or(name or text, reason, cleaned.removed)
     return _sha256(name.lower().encode()).hexdigest(), in_words(cleaned.removed)
 
 
@@ -237,6 +248,31 @@ def phone_number(
     if not is_plain and (ambiguity := phone_numbers.ambiguity(text, region)) is not None:
         raise Unusable(ambiguity)
     return _sha256(number.encode()).hexdigest(), in_words(removed) or remark
+
+
+def _phone_number_of_unclear_country(
+    unclear: str, default_region: str | None, phone_format: PhoneFormat, text: str
+) -> Normalized:
+    """Normalizes a phone number of an `UNCLEAR` country. The number must not depend on the country or the area code: it
+    must contain them, or be valid in only one of the countries.
+    """
+    _, regions, area_code, reason = unclear.split(UNCLEAR)
+    candidates: Sequence[str | None] = regions.split()
+    if area_code:
+        digits = "".join(filter(str.isdecimal, text))
+        # No local number begins with a trunk prefix, or is as long as a number with its area code.
+        has_code = digits.startswith(area_code) and len(digits) >= len(area_code) + _LOCAL_DIGITS
+        is_complete = has_code or digits[:1] == area_code[0] == "0"
+        candidates = (candidates[:1] or [default_region]) if is_complete else [None]
+    found, why = dict[str, str](), phone_numbers.NO_REGION
+    for region in candidates:
+        try:
+            found.update([phone_number(text, region, phone_format, is_region_sure=area_code != "")])
+        except Unusable as problem:
+            why = problem.reason
+    if len(found) == 1:
+        return found.popitem()
+    raise Unusable(reason if found or why in (phone_numbers.NO_REGION, phone_numbers.NOT_IN_REGION) else why)
 
 
 def partner_user_id(text: str) -> Normalized:
@@ -321,7 +357,9 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
         """Returns the normalizers for rows with this country, or this object if the country is empty."""
-        return self if not country or self._in_region is None else self._in_region(region_of(country) or UNKNOWN)
+        if not country or self._in_region is None:
+            return self
+        return self._in_region(country if country.startswith(UNCLEAR) else region_of(country) or UNKNOWN)
 
 
 def normalizers(
@@ -342,7 +380,10 @@ def normalizers(
     taken = frozenset(kinds)
     region = None if default_region is None else phone_numbers.check_region(default_region)
 
-    def phone_number_in(of_row: str | None) -> Normalizer:
+    def phone_number_in(of_row: str) -> Normalizer:
+        if of_row.startswith(UNCLEAR):
+            unclear = functools.partial(_phone_number_of_unclear_country, of_row, region, phone_format)
+            return functools.partial(_bounded, unclear)
         is_known = of_row != UNKNOWN
         return functools.partial(
             _bounded,

@@ -458,6 +458,133 @@ async def test_of_several_countries_a_number_takes_the_one_that_belongs_to_it(
         assert (await uploaded(records))[0] == held("phone_number", number)
 
 
+AREA = "may be its area code: join the two columns"
+DIFFER = "the countries of the row differ"
+
+
+@pytest.mark.parametrize(
+    ("region", "row", "number"),
+    [
+        ("DE", {"Vorwahl": "0171", "Telefon": "3920012"}, AREA),
+        ("DE", {"Vorwahl": "0171", "Telefon": "0171 3920012"}, "+491713920012"),
+        ("DE", {"Vorwahl": "0171", "Telefon": "+49 171 3920012"}, "+491713920012"),
+        ("DE", {"Vorwahl": "030", "Telefon": "0171 3920012"}, "+491713920012"),
+        ("DE", {"Vorwahl": "", "Telefon": "030 901820"}, "+4930901820"),
+        ("DE", {"Prefix": "Dr.", "Telefon": "030 901820"}, "+4930901820"),
+        ("IT", {"Prefisso": "02", "Telefono": "12345678"}, AREA),
+        ("BR", {"ddd": "11", "celular": "987654321"}, AREA),
+        ("JP", {"市外局番": "03", "電話": "12345678"}, AREA),
+        ("US", {"Area Code": "415", "Phone": "5550132"}, AREA),
+        ("US", {"Area Code": "415", "Phone": "(415) 555-0132"}, PHONE),
+        ("US", {"Home Area Code": "212", "Home Phone": "", "Mobile Phone": "415 555 0132"}, PHONE),
+        ("ES", {"prefijo": "+351", "teléfono": "912345678"}, "+351912345678"),
+        ("ES", {"prefijo": "351", "teléfono": "912345678"}, AREA),
+        ("ES", {"prefijo": "91", "país": "ES", "teléfono": "2345678"}, AREA),
+        ("US", {"Phone Prefix": "0044", "Phone": "7911 123456"}, "+447911123456"),
+        ("DE", {"Internationale Vorwahl": "43", "Telefon": "0664 1234567"}, "+436641234567"),
+        ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "0664 1234567"}, DIFFER),
+        ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "+43 664 1234567"}, "+436641234567"),
+        ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "n/a"}, "stands for no value"),
+        (None, {"Country": "\0D\0E\0", "Phone": "030 901820"}, "+4930901820"),
+        ("DE", {"Country": "Canada", "Country Code": "+1", "Phone": "(415) 555-0132"}, PHONE),
+        ("DE", {"Country": "Germany", "Dial Code": "+43", "Phone": "0664 1234567"}, "+436641234567"),
+        (None, {"Business Country": "Germany", "Home Country": "Austria", "Mobile Phone": "0664 1234567"}, DIFFER),
+        (None, {"Billing Country": "GB", "Shipping Country": "FR", "Phone": "07911 123456"}, "+447911123456"),
+    ],
+)
+async def test_a_number_is_completed_only_if_its_row_settles_how(
+    region: str | None, row: dict[str, str], number: str, tmp_path: Path
+) -> None:
+    for entrance, records in list(entrances([{"email": ANN, **row}], tmp_path).items())[:-1]:
+        found, report = await uploaded(records, default_region=region)
+        if number.startswith("+"):
+            assert found == held("email", ANN) | held("phone_number", number), entrance
+            assert not report.warning_details, entrance
+        else:
+            assert found == held("email", ANN), entrance
+            assert [number in issue.reason for issue in report.warning_details] == [True], entrance
+
+
+async def test_a_user_may_say_what_a_column_of_prefixes_has() -> None:
+    rows = [{"prefijo": "351", "teléfono": "912345678"}]
+    for named in ({"region": "prefijo"}, {"region": ["prefijo"], "area_code": ""}):
+        assert (await uploaded(rows, columns=named, default_region="ES"))[0] == held("phone_number", "+351912345678")
+    found, report = await uploaded(rows, columns={"area_code": ""}, default_region="ES")
+    assert (found, report.ignored_columns) == (held("phone_number", "+34912345678"), ("prefijo",))
+
+
+@pytest.mark.parametrize(
+    ("row", "is_told"),
+    [
+        *(({"Tel": "0664 1234567", name: value}, True) for name, value in (("Staat", "Österreich"), ("Ülke", "AT"))),
+        *(({"Tel": "0664 1234567", name: value}, True) for name, value in (("country_id", "AT"), ("Cc 2", "+43"))),
+        ({"Tel": "0664 1234567", "Country/State": "Austria"}, True),
+        ({"Tel": "+43 664 1234567", "Market": "AT"}, False),
+        ({"Tel": "0664 1234567", "Land": "AT", "Market": "DE"}, False),
+        ({"email": ANN, "Market": "AT"}, False),
+        *(({"Tel": "0664 1234567", name: value}, False) for name, value in (("State", "CA"), ("Language", "de"))),
+        *(({"Tel": "0664 1234567", name: value}, False) for name, value in (("Opt-in", "NO"), ("Salutation", "Mr"))),
+        *(({"Tel": "0664 1234567", name: value}, False) for name, value in (("Visits", "43"), ("City", "Luxembourg"))),
+    ],
+)
+async def test_a_column_of_countries_that_is_not_read_is_told_if_numbers_need_one(
+    row: dict[str, str], is_told: bool, tmp_path: Path
+) -> None:
+    for entrance, records in list(entrances([row], tmp_path).items())[:-1]:
+        _, report = await uploaded(records, default_region="DE")
+        advice = f'contain countries: columns={{"region": "{list(row)[1]}"}} reads it'
+        assert [issue.reason.endswith(advice) for issue in report.warning_details] == [True] * is_told, entrance
+
+
+@pytest.mark.parametrize(
+    ("row", "path"),
+    [
+        ({"phone": "0664 1234567", "address": {"country": "AT"}}, "address.country"),
+        ({"email": ANN, "billing": {"phone": "0171 3920012"}}, "billing.phone"),
+        ({"phone": PHONE, "billing": {"contact": {"email": ANN}}}, "billing.contact.email"),
+        ({"email": ANN, "addresses": [{"phone": "0171 3920012"}]}, "addresses.phone"),
+        ({"email": ANN, "order": {"id": "0171 3920012x", "state": "CA"}}, None),
+        ({"email": ANN, "traits": {"email": ANN}}, None),
+    ],
+)
+async def test_identifiers_in_nested_objects_are_told_with_their_path(
+    row: dict[str, Any], path: str | None, tmp_path: Path
+) -> None:
+    (lines := tmp_path / "people.jsonl").write_text(json.dumps(row), "utf-8")
+    records = [lines, [row]]
+    if "addresses" not in row:
+        records += [as_parquet([row], tmp_path / "people.parquet"), pyarrow.Table.from_pylist([row])]
+    for each in records:
+        _, report = await uploaded(each, default_region="DE")
+        assert [issue.field for issue in report.warning_details] == [path] * (path is not None)
+        if path is not None:
+            assert f'"{path}"' in report.warning_details[0].reason
+    if path is not None:
+        kind = "region" if path.endswith("country") else "phone_number" if path.endswith("phone") else "email"
+        assert not (await uploaded([row], columns={kind: path}, default_region="DE"))[1].warning_details
+
+
+async def test_a_column_that_says_yes_or_no_names_no_handle(tmp_path: Path) -> None:
+    flags = ("yes", "No", "ja", "NEIN", "oui", "si", "x", "TRUE")
+    rows = [{"email": f"u{at}@example.com", "Twitter": flag} for at, flag in enumerate(flags)]
+    for records in entrances(rows, tmp_path).values():
+        assert {kind for kind, _ in (await uploaded(records))[0]} == {"email"}
+    found, _ = await uploaded([{"Twitter": "@yes"}, {"Twitter": "https://x.com/no"}, {"Twitter": "noah"}])
+    assert found == held("handle", "yes", "no", "noah")
+
+
+async def test_columns_that_another_one_makes_ambiguous_are_told() -> None:
+    rows = [{"User Email": BOB, "Invitee Email": ANN, "device_id": IDFA.upper(), "idfa": IDFA}]
+    found, report = await uploaded(rows)
+    assert found == held("email", ANN) | held("device_id", IDFA)
+    said = {issue.field: issue.reason for issue in report.warning_details}
+    assert 'next to "Invitee Email": columns={"email": ["Invitee Email", "User Email"]}' in said["User Email"]
+    assert 'next to "idfa": columns={"device_id": ["idfa", "device_id"]}' in said["device_id"]
+    columns = {"email": ["Invitee Email", "User Email"], "device_id": ["idfa", "device_id"]}
+    found, report = await uploaded(rows, columns=columns)
+    assert (found, report.warning_details) == (held("email", ANN, BOB) | held("device_id", IDFA), ())
+
+
 async def test_with_require_hashed_no_raw_value_is_hashed_or_sent() -> None:
     rows = [{"email": ANN, "phone": sha256(PHONE).upper(), "partner_user_id": "c-17"}, {"email": BOB, "phone": ""}]
     found, report = await uploaded(rows, require_hashed=True)
@@ -488,14 +615,26 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
             continue
         said = {issue.field: issue.reason for issue in report.warning_details}
         assert said.keys() == {"Kontakt", "Nr"}, entrance
-        assert "hold e-mail addresses" in said["Kontakt"]
-        assert "hold phone numbers" in said["Nr"]
+        assert "contain e-mail addresses" in said["Kontakt"]
+        assert "contain phone numbers" in said["Nr"]
 
 
 @pytest.mark.parametrize(
     ("name", "holds"),
     [
-        *((name, True) for name in ("Rückruf", "Callback", "Contact 2", "Kontakt", "Feld 3", "Numéro 2")),
+        *(
+            (name, True)
+            for name in (
+                "Contact No.",
+                "Kontaktnummer",
+                "Rückruf",
+                "Callback",
+                "Contact 2",
+                "Kontakt",
+                "Feld 3",
+                "Numéro 2",
+            )
+        ),
         *((name, False) for name in ("Kundennummer", "Order", "created_at", "Last Login", "EAN", "Client", "Lead ID")),
     ],
 )
@@ -515,7 +654,9 @@ async def test_numbers_of_any_size_may_be_in_a_column_that_is_not_read() -> None
 async def test_several_columns_without_a_name_each_have_a_warning(tmp_path: Path) -> None:
     (path := tmp_path / "people.csv").write_text(f"email,,name,\n{ANN},{BOB},x,{BOB}\n")
     _, report = await uploaded(path)
-    assert ["column 2" in report.warning_details[0].reason, "column 4" in report.warning_details[1].reason] == [True] * 2
+    assert ["column 2" in report.warning_details[0].reason, "column 4" in report.warning_details[1].reason] == [
+        True
+    ] * 2
 
 
 async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tmp_path: Path) -> None:
@@ -552,6 +693,10 @@ async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tm
         (["80331", "10115"], ""),
         ([sha256("a"), "NULL", sha256("b").upper(), ""], "SHA-256 digests"),
         ([hashlib.md5(b"a").hexdigest()], ""),
+        (
+            ["a@example.com", "+34 612 345 678", "b@example.com", "+34 712 345 678"],
+            "e-mail addresses and phone numbers",
+        ),
         (["", "null", ";", "a@" + "b." * 50_000 + "<"], ""),
     ],
 )
@@ -563,5 +708,5 @@ async def test_a_column_that_is_not_read_is_reported_if_nearly_all_its_filled_ce
         _, report = await uploaded(records, default_region="ES")
         reasons = [issue.reason for issue in report.warning_details if issue.field == "other"]
         assert len(reasons) == bool(holds)
-        assert all(f"hold {holds}: columns=" in reason for reason in reasons)
+        assert all(f"contain {holds}: columns=" in reason for reason in reasons)
         assert not [issue for issue in report.warning_details if issue.field == "first_name"]

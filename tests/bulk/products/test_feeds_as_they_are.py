@@ -592,7 +592,7 @@ async def test_a_price_without_its_currency_or_against_it_is_refused_with_what_t
     _, stored = await load(written(tmp_path, [product("a", price="$9.99")]), constants={"currency": "USD"})
     assert stored["a"]["price"] == "9.99 USD"
     reasons = [each.reason for each in report.rejects]
-    parts = ["contradicts", "contradicts", "not contain an ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
+    parts = ["contradicts", "contradicts", "does not contain an ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
     assert [part in reason for part, reason in zip(parts, reasons, strict=True)] == [True] * 5
 
 

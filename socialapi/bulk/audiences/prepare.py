@@ -243,7 +243,10 @@ class Preparer:
         decided = list(map(self._action, *overrides))
         for index, action in enumerate(decided):
             if not isinstance(action, Action) and index not in skipped:
-                done.rejects.append(_issue(block.first_number + index, action))
+                # A membership file may have such a column for another purpose.
+                advice = "" if block.layout.is_of_models else ' (to ignore the column: columns={{"{0}": ""}})'
+                problems = [(field, reason + advice.format(field)) for field, reason in action]
+                done.rejects.append(_issue(block.first_number + index, problems))
                 skipped.add(index)
         return decided
 

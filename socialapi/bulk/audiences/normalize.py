@@ -56,6 +56,7 @@ IMPLAUSIBLE_EMAIL: Final = "is not a plausible e-mail address"
 COMMENTED_OUT: Final = "begins with #, as if the row were commented out: delete the row, or remove the # to use it"
 SEVERAL_EMAILS: Final = "has more than one e-mail address"
 NOT_A_HANDLE: Final = "is not a handle (at most 15 letters A to Z, digits and _)"
+A_FLAG: Final = "is a word for yes or no: write it with an @ if it is a handle"
 NOT_A_DEVICE_ID: Final = "is not a device id (a UUID, or 32 or 16 hexadecimal digits)"
 NOT_DECIMAL: Final = "is not a decimal number"
 LONG_FLOAT: Final = (
@@ -105,6 +106,13 @@ _NO_PROFILES: Final = frozenset(
     )
 )
 """Pages of the service whose URLs look like profile URLs."""
+_FLAGS: Final = frozenset(
+    (
+        *("yes", "no", "y", "n", "x", "on", "off", "ok", "ja", "nein", "j", "oui", "non", "si", "sim", "nao"),
+        *("nee", "tak", "nie"),
+    )
+)
+"""Words that mark in a column for a service whether a person uses it."""
 _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
 """Matches full-width forms of ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""
@@ -124,7 +132,7 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 def add_null_words() -> Sequence[str]:
     """Registers placeholders and their digests, and returns them. `hash_column` leaves these values to the normalizers.
     """
-    words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
+    words = [word for word in (*_WORDS, *_FLAGS) if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:
         add_null_word(word)
@@ -184,12 +192,14 @@ def handle(text: str) -> Normalized:
     """Normalizes a handle: trims it, removes a leading @ or profile URL, and converts it to lower case."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
+    is_flag = text.lower() in _FLAGS
     if (profile := _profile(text)) is not None and profile[1].lower() not in _NO_PROFILES:
         text = profile[1]
     name = text.removeprefix("@").removeprefix("\uff20")
     is_zero = name != "" and not name.strip("0")
-    if is_zero or not _is_handle(name) or is_null_word(name):
-        return _digest_or(name or text, NULL_WORD if is_zero else NOT_A_HANDLE, cleaned.removed)
+    if is_zero or is_flag or not _is_handle(name) or is_null_word(name):
+        reason = NULL_WORD if is_zero else A_FLAG if is_flag else NOT_A_HANDLE
+        return _digest_or(name or text, reason, cleaned.removed)
     return _sha256(name.lower().encode()).hexdigest(), in_words(cleaned.removed)
 
 

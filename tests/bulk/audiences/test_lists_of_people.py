@@ -458,6 +458,15 @@ async def test_of_several_countries_a_number_takes_the_one_that_belongs_to_it(
         assert (await uploaded(records))[0] == held("phone_number", number)
 
 
+async def test_a_column_that_says_yes_or_no_names_no_handle(tmp_path: Path) -> None:
+    flags = ("yes", "No", "ja", "NEIN", "oui", "si", "x", "TRUE")
+    rows = [{"email": f"u{at}@example.com", "Twitter": flag} for at, flag in enumerate(flags)]
+    for records in entrances(rows, tmp_path).values():
+        assert {kind for kind, _ in (await uploaded(records))[0]} == {"email"}
+    found, _ = await uploaded([{"Twitter": "@yes"}, {"Twitter": "https://x.com/no"}, {"Twitter": "noah"}])
+    assert found == held("handle", "yes", "no", "noah")
+
+
 async def test_with_require_hashed_no_raw_value_is_hashed_or_sent() -> None:
     rows = [{"email": ANN, "phone": sha256(PHONE).upper(), "partner_user_id": "c-17"}, {"email": BOB, "phone": ""}]
     found, report = await uploaded(rows, require_hashed=True)

@@ -10,7 +10,8 @@ import attrs
 
 from socialapi.bulk.audiences.column_names import countries_for
 from socialapi.bulk.audiences.columns import IdentifierLayout
-from socialapi.bulk.audiences.countries import region_of
+from socialapi.bulk.audiences.countries import UNCLEAR, calling_code_of, region_of
+from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.null_words import NO_VALUE, is_null_word
 from socialapi.bulk.inputs.numbers import is_missing, texts_of
 from socialapi.bulk.inputs.reader import Block
@@ -28,6 +29,15 @@ MAX_TEXTS_PER_CELL: Final = 100
 TOO_MANY_TEXTS: Final = f"is a list of more than {MAX_TEXTS_PER_CELL} values"
 SEVERAL_ADDRESSES: Final = re.compile(r"additional[ _]email[ _]addresses|hs_additional_emails", re.IGNORECASE).fullmatch
 """Matches the name of the column in which HubSpot lists several addresses, separated by semicolons."""
+OTHER_AREA_CODE: Final = (
+    "has no country code, and {0} of the row may be its area code: join the two columns, or pass "
+    'columns={{"region": {0}}} if that column has country codes'
+)
+OTHER_COUNTRY: Final = (
+    "has no country code, and the countries of the row differ ({0}): choose one column, for example with "
+    'columns={{"region": {1}}}'
+)
+_is_area_code: Final = re.compile(r"[(0-9][0-9 ()/.-]{0,8}").fullmatch
 _TEXTS: Final = frozenset({str, type(None)})
 _WHOLE_NUMBERS: Final = frozenset({int, type(None)})
 
@@ -101,27 +111,52 @@ def count_texts(cell: Any) -> int:
     return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 1
 
 
+def _words_in(cell: Any) -> Iterator[str]:
+    texts = (text.replace(UNCLEAR, "").strip() for text, _ in islice(texts_of(cell), MAX_TEXTS_PER_CELL))
+    return (text for text in texts if text and not is_null_word(text))
+
+
+def _area_code_in(text: str) -> str:
+    """Returns the digits of an area code, or an empty string for a salutation, an extension or a complete number."""
+    digits = "".join(filter(str.isdecimal, text)) if _is_area_code(text) else ""
+    return digits if digits.strip("0") else ""
+
+
 def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
     """Returns the name of the country column that applies to a row's phone number in the column `phone`, and the
-    country in that column. Tries several columns in the order of `countries_for`, and uses the first with a known
-    country, or else the first with any value. Returns two empty strings if all country columns are empty.
+    country in that column. Uses the first of the groups from `countries_for` with a known country, or else the first
+    column with any value. Returns two empty strings if all country columns are empty.
+
+    Returns an unclear country if the group has several countries, or if another column has the number's area code.
     """
-    found = ("", "")
-    for column, name in countries_for(phone, block.layout.countries):
-        for text, _ in islice(texts_of(block.columns[column][index]), MAX_TEXTS_PER_CELL):
-            country = text.strip()
-            if country and not is_null_word(country):
-                if region_of(country) is not None:
-                    return name, country
-                found = found if found[1] else (name, country)
-    return found
+    area = unknown = ("", "")
+    known = dict[int, tuple[str, str]]()
+    phones = tuple([name for _, name, kind in block.layout.identifiers if kind == "phone_number"])
+    for group in countries_for(phone, phones, block.layout.countries):
+        for column, name, may_be_area in () if known else group:
+            for country in _words_in(block.columns[column][index]):
+                if may_be_area and not country.startswith(("+", "00")):
+                    area = area if area[1] else (name, _area_code_in(country))
+                elif (code := calling_code_of(country)) is not None:
+                    known.setdefault(code, (name, country))
+                else:
+                    unknown = unknown if unknown[1] else (name, country)
+    if area[1]:
+        reason = OTHER_AREA_CODE.format(quoted(area[0]))
+    elif len(known) > 1:
+        names = [quoted(name) for name, _ in known.values()]
+        reason = OTHER_COUNTRY.format(" and ".join(dict.fromkeys(names)), names[0])
+    else:
+        return next(iter(known.values()), unknown)
+    regions = " ".join(region_of(country) or "" for _, country in known.values())
+    return "", UNCLEAR.join(("", regions, area[1], reason))
 
 
 def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
     """Returns the country of each row's phone number, or an empty sequence if a country column contains values that are
     not strings.
     """
-    columns = [block.columns[column] for column, _ in block.layout.countries]
+    columns = [block.columns[column] for column, _, _ in block.layout.countries]
     if not all(_TEXTS.issuperset(map(type, column)) for column in columns):
         return ()
     cells, known = list(zip(*columns, strict=True)), dict[tuple[Any, ...], str]()

@@ -17,12 +17,15 @@ import functools
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MOJIBAKE_MARK, OVERRIDES
 
 REGION: Final = "region"
 """The key for the country column in a mapping of columns. A row's country is the region of its phone numbers."""
+AREA_CODE: Final = "area_code"
+"""The key for a column that may complete the numbers of another column: with an area code, or with a calling code."""
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -69,13 +72,21 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     """),
     REGION: _listed("""
         country, ctry, country/region, nation, calling code, dial code, dialing code, dialling code, country calling code
-        country dial code, country dialing code, country phone code, cc
+        country dial code, country dialing code, country phone code, country dial, cc, phone cc, PO country, SA country, isd, isd code
+        international prefix, intl prefix, international dialing code, phone number country, residing country
         Land, Ländercode, Länderkürzel, Länderkennzeichen, Länderkennung, Landeskürzel, Landeskennzeichen, LKZ, Landesvorwahl
-        Ländervorwahl
-        pays, indicatif, indicatif pays, indicatif téléphonique, país, paese, nazione, kraj, kraju, państwo, 国, 国名, 国番号
+        Ländervorwahl, Länderkz, Landescode, Wohnsitzland, internationale Vorwahl, Int. Vorwahl, Vorwahl Land
+        pays, indicatif, indicatif pays, indicatif téléphonique, indicatif international, préfixe international
+        país, prefijo país, prefijo internacional, nación, paese, nazione, prefisso internazionale, prefisso paese
+        indicativo país, landnummer, woonland, kraj, kraju, państwo, numer kierunkowy kraju, 国, 国名, 国番号, 居住国
+    """),
+    AREA_CODE: _listed("""
+        area code, prefix, phone prefix, mobile prefix, dial prefix, dialing prefix, phone code, STD code
+        Vorwahl, Ortsvorwahl, Vorwahlnummer, Ortskennzahl, préfixe, indicatif régional, prefijo, indicativo, lada, clave lada
+        prefisso, prefisso telefonico, DDD, DDI, netnummer, kengetal, kierunkowy, numer kierunkowy, 市外局番
     """),
 }
-"""The column names of each kind, and of country columns."""
+"""The column names of each kind, of country columns, and of columns of area codes."""
 
 WHICH_ONE: Final = _listed("""
     primary, secondary, main, default, alternate, alternative, other, additional, preferred, mobile, cell, sms
@@ -114,7 +125,11 @@ LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
 BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
     "email": _listed("adresse, dirección, indirizzo, endereço, adres"),
     "phone_number": _listed("n, no, nr, nro, nbr, num, number, numéro, número, numero, numer, nummer"),
-    REGION: _listed("code, código, codice, kod, iso, region, adresse, phone, phone number, telephone"),
+    REGION: _listed(
+        "code, código, codice, kod, iso, region, adresse, phone, phone number, phone number details, telephone, tel, "
+        "ship to, bill to, destination, physical, organization, organisation"
+    ),
+    AREA_CODE: _listed("phone, telephone, tel, Telefon, Mobil, Handy, Festnetz, teléfono, telefono, telefone"),
 }
 """For each kind, words such as "number" or "code" that may come before its names."""
 AFTER: Final[Mapping[str, tuple[str, ...]]] = {
@@ -124,8 +139,9 @@ AFTER: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     REGION: _listed(
         "code, cd, iso, alpha, name, prefix, region, weitere region, région, región, o región, regione, regio, região, "
-        "area geografica, コード, 地域"
+        "area geografica, territory, territoire, territorio, Staat, Rechnungsadresse, Lieferadresse, コード, 地域"
     ),
+    AREA_CODE: _listed("no, nr, number, nummer, phone, Telefon, Handy, Festnetz, teléfono, telefono, telefone"),
 }
 """For each kind, words such as "number" or "code" that may come after its names."""
 
@@ -146,7 +162,7 @@ in a typed export.
 """
 _DOMAIN: Final = "domain"
 """A word that the search for column names never splits into `do` and `main`."""
-_ALONE: Final = frozenset({"em", "hem", "cc", "sms"})
+_ALONE: Final = frozenset({"em", "hem", "cc", "sms", "isd", "prefix", "ddd", "ddi", "lada"})
 """Names that are recognized only if no word or number comes before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that Unicode normalization does not decompose, and the signs in `Nº` and `N°`."""
@@ -159,8 +175,17 @@ _MOST_WORDS: Final = 4
 _NAMES_KEPT: Final = 1_024
 
 
+CountryColumn = tuple[int, str, bool]
+"""The index and the name of a country column, and whether it may contain area codes instead."""
+_prefix: Final = re.compile("pref(?:ijo|isso|ixe|ixo)").sub
+_is_of_numbers: Final = re.compile("phone|tel|dial|calling|isd|vorwahl|indicati|pr[ei]fi|kierunkowy|番号").search
+"""Finds a word that only a country column for phone numbers has."""
+
+
 def detected_as(name: str) -> str:
-    """Returns the meaning of a column name: a kind, an override, `region`, or an empty string for any other name."""
+    """Returns the meaning of a column name: a kind, an override, `region`, `area_code`, or an empty string for any other
+    name.
+    """
     return _detected_as(name) if len(name) <= MAX_NAME_LENGTH else ""
 
 
@@ -203,17 +228,28 @@ def _without_words(text: str, kind: str) -> Iterator[str]:
 
 
 @functools.lru_cache(_NAMES_KEPT)
-def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequence[tuple[int, str]]:
-    """Returns the country columns, as (index, name) pairs, in the order in which they apply to the phone numbers in the
-    column `phone`: first the columns that share a word for the type with it, such as `Billing Country` and `Billing
-    Phone`, then the columns without such a word, then all others.
+def countries_for(
+    phone: str, phones: tuple[str, ...], countries: tuple[CountryColumn, ...]
+) -> Sequence[Sequence[CountryColumn]]:
+    """Returns the country columns in groups, in the order in which the groups apply to the phone numbers in the column
+    `phone`: first the columns of calling codes, then the columns that share a word for the type with it, such as
+    `Billing Country` and `Billing Phone`, then the columns without such a word, then all others. Leaves out the area
+    codes of another one of the `phones`.
     """
-    words = frozenset(map(folded, (*WHICH_ONE, *TYPES, *BEFORE[REGION])))
+    words = frozenset(map(folded, (*WHICH_ONE, *TYPES)))
 
     def words_of(name: str) -> frozenset[str]:
-        return frozenset(word for word in words if word in folded(name))
+        text = _prefix("", folded(name))  # `prefijo`, for example, contains the word `fijo` for a landline
+        return frozenset(word for word in words if word in text)
 
-    return sorted(countries, key=lambda each: (words_of(each[1]).isdisjoint(words_of(phone)), bool(words_of(each[1]))))
+    def rank(each: CountryColumn) -> tuple[bool, bool, bool]:
+        own, is_of_numbers = words_of(each[1]), each[2] or _is_of_numbers(folded(each[1])) is not None
+        is_shared = not own.isdisjoint(words_of(phone))
+        return bool(own) and not is_shared, not is_of_numbers, not is_shared
+
+    taken = frozenset().union(*map(words_of, phones)) - words_of(phone)
+    several = [each for each in countries if not (each[2] and rank(each)[0] and words_of(each[1]) & taken)]
+    return [list(equal) for _, equal in groupby(sorted(several, key=rank), rank)]
 
 
 def words_in(name: str) -> str:

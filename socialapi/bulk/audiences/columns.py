@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Self, cast
 import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
-from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
+from socialapi.bulk.audiences.column_names import AREA_CODE, REGION, CountryColumn, detected_as, folded
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
@@ -172,13 +172,13 @@ def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
 class IdentifierLayout(FrozenRecord):
     """The indexes of the columns of a block that contain identifiers and overrides.
 
-    `identifiers` are (index, name, kind) triples in the order of the kinds, and `countries` are (index, name) pairs.
-    An override is None if no column has it.
+    `identifiers` are (index, name, kind) triples in the order of the kinds. `countries` are the columns of countries and
+    of area codes. An override is None if no column has it.
     """
 
     positions: tuple[int, ...]
     identifiers: tuple[tuple[int, str, IdentifierKind], ...]
-    countries: tuple[tuple[int, str], ...] = ()
+    countries: tuple[CountryColumn, ...] = ()
     operation_type: int | None = None
     effective_at: int | None = None
     expires_at: int | None = None
@@ -226,11 +226,19 @@ class IdentifierLayout(FrozenRecord):
         indexes = {at: index for index, at in enumerate(positions)}
         overrides = {override: indexes[found[override][0]] if found[override] else None for override in OVERRIDES}
         identifiers = [(indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ())]
-        countries = tuple([(indexes[at], names[at]) for at in found.get(REGION, ())])
+        countries = [
+            (indexes[at], names[at], key == AREA_CODE) for key in (REGION, AREA_CODE) for at in found.get(key, ())
+        ]
         roles = frozenset([(names[at], key) for key, positions in found.items() for at in positions])
         key = None if key_at is None else indexes[key_at]
         return cls(
-            positions, tuple(identifiers), countries, **overrides, key=key, roles=roles, is_of_models=is_of_models
+            positions,
+            tuple(identifiers),
+            tuple(countries),
+            **overrides,
+            key=key,
+            roles=roles,
+            is_of_models=is_of_models,
         )
 
 
@@ -273,7 +281,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
     remarks: list[RowIssue] = attrs.field(factory=list, eq=False, repr=False)
 
     reads: ClassVar[str] = "people"
-    all_roles: ClassVar[Sequence[str]] = (*IDENTIFIER_KINDS, *OVERRIDES, REGION)
+    all_roles: ClassVar[Sequence[str]] = (*IDENTIFIER_KINDS, *OVERRIDES, REGION, AREA_CODE)
     noun: ClassVar[str] = "records"
     items: ClassVar[str] = "AudienceUser or Operation"
     instead_of_paths: ClassVar[str] = (
@@ -299,7 +307,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         """
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
-        faults, others = Faults(), (*OVERRIDES, REGION)
+        faults, others = Faults(), (*OVERRIDES, REGION, AREA_CODE)
         for kind, names in (mapping or {}).items():
             with faults:
                 if kind not in taken and kind not in others:
@@ -319,7 +327,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
     @property
     def roles(self) -> Sequence[str]:
         """The kinds and overrides to which the user may assign columns."""
-        return (*self.kinds, *OVERRIDES, REGION)
+        return (*self.kinds, *OVERRIDES, REGION, AREA_CODE)
 
     def check_layout(self, layout: FileLayout) -> None:
         """Raises InvalidInput if the layout has an unknown region or format of phone numbers."""
@@ -389,7 +397,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         return next((key for key, positions in self._find((name,)).items() if positions), "")
 
     def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
-        """Returns the positions of the columns of each kind and override, and of the region."""
+        """Returns the positions of the columns of each kind and override, of the countries and of the area codes."""
         found: dict[str, list[int]] = {key: [] for key in self.roles}
         if self.form.layout is not None:
             positions = self.form.layout.positions(names)
@@ -402,6 +410,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             key = detected_as(name)
             if key in found and key not in self.given and position not in claimed:
                 found[key].append(position)
+        if any(found[kind] for kind in self.kinds) and not found.get("phone_number") and AREA_CODE not in self.given:
+            found[AREA_CODE] = []
         return found
 
     def check_keys(self, names: Collection[str]) -> None:

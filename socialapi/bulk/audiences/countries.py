@@ -139,6 +139,12 @@ _is_subdivision: Final = re.compile("[A-Z]{2}-[A-Z0-9]{1,3}").fullmatch
 _parts: Final = re.compile(r"[()\[\]/,;:|]+|\s+[-\u2013]\s+").split
 
 
+UNCLEAR: Final = "\0"
+"""The sign before each part of a value that takes the place of a country if a row does not settle how to complete its
+number: the possible regions, the digits of an area code in another column, and the reason for unusable numbers.
+"""
+
+
 def region_of(text: str) -> str | None:
     """Returns the region that a trimmed string names; None if it does not name a region that has phone numbers.
 
@@ -147,6 +153,14 @@ def region_of(text: str) -> str | None:
     Germany`).
     """
     return _region_of(text.removeprefix("'")) if len(text) <= _MOST_CHARACTERS else None
+
+
+def calling_code_of(country: str) -> int | None:
+    """Returns the calling code of a country, which several countries may share, or None if the country is unknown."""
+    import phonenumbers
+
+    region = region_of(country)
+    return None if region is None else phonenumbers.country_code_for_region(region)
 
 
 @functools.lru_cache(_CODES_KEPT)

@@ -32,7 +32,7 @@ from socialapi.bulk.audiences.cleanup import (
     is_plain_phone_number,
     why_no_digest,
 )
-from socialapi.bulk.audiences.countries import region_of
+from socialapi.bulk.audiences.countries import UNCLEAR, region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.phone_starts import load_starts
 from socialapi.bulk.inputs.columns import is_value
@@ -117,6 +117,7 @@ _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
 """Matches full-width forms of ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""
 """The region of rows with an unknown country."""
+_LOCAL_DIGITS: Final = 7
 _REGIONS_KEPT: Final = 256
 _LONGEST_WORD: Final = 15
 """The maximum length of a registered placeholder. Longer placeholders contain a blank, and `hash_column` never hashes a
@@ -130,8 +131,7 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 
 @functools.cache
 def add_null_words() -> Sequence[str]:
-    """Registers placeholders and their digests, and returns them. `hash_column` leaves these values to the normalizers.
-    """
+    """Registers placeholders and their digests, and returns them. `hash_column` leaves these values to the normalizers."""
     words = [word for word in (*_WORDS, *_FLAGS) if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:
@@ -258,6 +258,31 @@ def phone_number(
     return _sha256(number.encode()).hexdigest(), in_words(removed) or remark
 
 
+def _phone_number_of_unclear_country(
+    unclear: str, default_region: str | None, phone_format: PhoneFormat, text: str
+) -> Normalized:
+    """Normalizes a phone number of an `UNCLEAR` country. The number must not depend on the country or the area code: it
+    must contain them, or be valid in only one of the countries.
+    """
+    _, regions, area_code, reason = unclear.split(UNCLEAR)
+    candidates: Sequence[str | None] = regions.split()
+    if area_code:
+        digits = "".join(filter(str.isdecimal, text))
+        # No local number begins with a trunk prefix, or is as long as a number with its area code.
+        has_code = digits.startswith(area_code) and len(digits) >= len(area_code) + _LOCAL_DIGITS
+        is_complete = has_code or digits[:1] == area_code[0] == "0"
+        candidates = (candidates[:1] or [default_region]) if is_complete else [None]
+    found, why = dict[str, str](), phone_numbers.NO_REGION
+    for region in candidates:
+        try:
+            found.update([phone_number(text, region, phone_format, is_region_sure=area_code != "")])
+        except Unusable as problem:
+            why = problem.reason
+    if len(found) == 1:
+        return found.popitem()
+    raise Unusable(reason if found or why in (phone_numbers.NO_REGION, phone_numbers.NOT_IN_REGION) else why)
+
+
 def partner_user_id(text: str) -> Normalized:
     """Trims a partner user id. The id is never hashed or otherwise changed, even if it looks like a digest."""
     if is_null_word(trimmed(text)):
@@ -308,8 +333,7 @@ def _not_taken(text: str) -> Normalized:
 
 
 def _digest_only(text: str) -> Normalized:
-    """Returns the digest in a string, or an empty string if the string is blank. Raises Unusable for any other string.
-    """
+    """Returns the digest in a string, or an empty string if the string is blank. Raises Unusable for any other string."""
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 
@@ -329,7 +353,9 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
         """Returns the normalizers for rows with this country, or this object if the country is empty."""
-        return self if not country or self._in_region is None else self._in_region(region_of(country) or UNKNOWN)
+        if not country or self._in_region is None:
+            return self
+        return self._in_region(country if country.startswith(UNCLEAR) else region_of(country) or UNKNOWN)
 
 
 def normalizers(
@@ -350,7 +376,10 @@ def normalizers(
     taken = frozenset(kinds)
     region = None if default_region is None else phone_numbers.check_region(default_region)
 
-    def phone_number_in(of_row: str | None) -> Normalizer:
+    def phone_number_in(of_row: str) -> Normalizer:
+        if of_row.startswith(UNCLEAR):
+            unclear = functools.partial(_phone_number_of_unclear_country, of_row, region, phone_format)
+            return functools.partial(_bounded, unclear)
         is_known = of_row != UNKNOWN
         return functools.partial(
             _bounded,

@@ -23,7 +23,7 @@ from socialapi.bulk.audiences.cells import (
     texts_in,
     texts_of_cells,
 )
-from socialapi.bulk.audiences.countries import region_of
+from socialapi.bulk.audiences.countries import UNCLEAR, region_of
 from socialapi.bulk.audiences.normalize import (
     Normalized,
     Normalizer,
@@ -266,7 +266,8 @@ class Preparer:
                     if by_country:
                         normalize = self._normalizer(block, index, field, kind)
                         name, country = country_of(block, index, field)
-                        if country and text and "+" not in text and region_of(country) is None:
+                        is_unknown = region_of(country) is None and not country.startswith(UNCLEAR)
+                        if country and text and "+" not in text and is_unknown:
                             done.cleaned.append(_issue(block.first_number + index, [(name, UNKNOWN_COUNTRY)]))
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                     if kind == "phone_number" and not count % _PHONES_AT_ONCE:

@@ -230,15 +230,24 @@ NAMES_BY_KIND = {
         "自宅電話番号, Contact Number, Contact No, Mob No, Ph, ph, Ph. No., Cell #, Patient mobile, SMS Phone, Fon, "
         "Diensthandy, Privattelefon, Tél. domicile, No de portable, No. de teléfono, Número de teléfono móvil de contacto, "
         "N. di telefono, Telefono ufficio, N.º de telemóvel, Fone residencial, Vast nummer, Telefoonnr. thuis, "
-        "Nr telefonu komórkowego, Telefon kontaktowy, 電話番号(携帯), 連絡先番号, \uff34\uff25\uff2c, Kontaktnummer, "
+        "Nr telefonu komórkowego, Telefon kontaktowy, 電話番号(携帯), 連絡先番号, \uff34\uff25\uff2c, "
         "Celular/WhatsApp, Phone (Mobile), Tel/Handy, Telefon (GSM), Rückrufnummer, Callback number, Please enter your phone number"
     ),
     "region": (
         "Default Address Country Code, Country/Region, Billing Country, Shipping Country, MailingCountryCode, CC, "
         "MailingCountry, Address 1 - Country, Land, Pays, País, Paese, Kraj, 国, Landcode, Ländercode, Länderkürzel, "
+        "POCountry, phoneNumberDetails.countryCodeISO, Organization - Address Country, Ship To Country, BillToCountry, "
+        "Destination Country, Land/Staat, Country/Territory, Pays/Territoire, Wohnsitzland, Woonland, Landescode, "
+        "Länderkz., Land Rechnungsadresse, Nación, 居住国, International Prefix, Intl Prefix, Internationale Vorwahl, "
+        "Vorwahl Land, ISD Code, phone_cc, Prefijo país, Prefisso internazionale, Landnummer, Tel. Ländercode, "
+        "Numer kierunkowy kraju, Country Dial, "
         "Código de país, Code pays, Country Code (Billing), Home Country/Region, Country ISO alpha-2, Phone Country Code, "
         "Country of residence, Land/Region geschäftlich, Rechnungsland, Pays de facturation, Código del país, "
         "Código do país, Codice paese, Land/regio, Kod kraju, Państwo, 国コード, 国/地域, Indicatif, Dial Code"
+    ),
+    "area_code": (
+        "Vorwahl, Ortsvorwahl, Telefonvorwahl, Vorwahl (mobil), DDD, DDI, Prefisso, Prefijo, Préfixe, Indicativo, Netnummer, "
+        "Area Code, Phone Area Code, STD Code, 市外局番, Prefix, Phone Prefix, phone_prefix, Mobile Prefix, Phone code"
     ),
     "device_id": "IDFA/GAID, gaid_sha256, Apple IDFA, Google Advertising ID (GAID), IDFA (MAID)",
     "handle": "X (Twitter), X/Twitter, Twitter/X, Twitter (X), Compte Twitter, Usuario de Twitter, Cuenta de Twitter",
@@ -249,7 +258,8 @@ NAMES_BY_KIND = {
         "Manager Email, Referrer Email, Spouse's phone, What is your parent's email?, manager.email, E-mail ouder, Organizer Email, "
         "Bounced Email, Customer number, Contact ID, Contact, Kundennummer, Numéro, N°, Nr, Number, Adresse, Dirección, "
         "Mailing Address, Member ID, Code, Postal Code, Order No, System, Item ID, em_id, CC number, cc2, Mobile country code, "
-        "Messagerie, Poczta, Vorwahl, Domain, 連絡先, 会社, 国籍, Headphone, Phone code, Hotel, Fax / Telefon, "
+        "Messagerie, Poczta, Domain, 連絡先, 会社, 国籍, Headphone, Hotel, Fax / Telefon, "
+        "Order Prefix, Fax Area Code, Area, "
         "Email/Phone, Email (opt-in), X, Facebook/Twitter, (/)"
     ),
 }

@@ -458,6 +458,61 @@ async def test_of_several_countries_a_number_takes_the_one_that_belongs_to_it(
         assert (await uploaded(records))[0] == held("phone_number", number)
 
 
+AREA = "may be its area code: join the two columns"
+DIFFER = "the countries of the row differ"
+
+
+@pytest.mark.parametrize(
+    ("region", "row", "number"),
+    [
+        ("DE", {"Vorwahl": "0171", "Telefon": "3920012"}, AREA),
+        ("DE", {"Vorwahl": "0171", "Telefon": "0171 3920012"}, "+491713920012"),
+        ("DE", {"Vorwahl": "0171", "Telefon": "+49 171 3920012"}, "+491713920012"),
+        ("DE", {"Vorwahl": "030", "Telefon": "0171 3920012"}, "+491713920012"),
+        ("DE", {"Vorwahl": "", "Telefon": "030 901820"}, "+4930901820"),
+        ("DE", {"Prefix": "Dr.", "Telefon": "030 901820"}, "+4930901820"),
+        ("IT", {"Prefisso": "02", "Telefono": "12345678"}, AREA),
+        ("BR", {"ddd": "11", "celular": "987654321"}, AREA),
+        ("JP", {"市外局番": "03", "電話": "12345678"}, AREA),
+        ("US", {"Area Code": "415", "Phone": "5550132"}, AREA),
+        ("US", {"Area Code": "415", "Phone": "(415) 555-0132"}, PHONE),
+        ("US", {"Home Area Code": "212", "Home Phone": "", "Mobile Phone": "415 555 0132"}, PHONE),
+        ("ES", {"prefijo": "+351", "teléfono": "912345678"}, "+351912345678"),
+        ("ES", {"prefijo": "351", "teléfono": "912345678"}, AREA),
+        ("ES", {"prefijo": "91", "país": "ES", "teléfono": "2345678"}, AREA),
+        ("US", {"Phone Prefix": "0044", "Phone": "7911 123456"}, "+447911123456"),
+        ("DE", {"Internationale Vorwahl": "43", "Telefon": "0664 1234567"}, "+436641234567"),
+        ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "0664 1234567"}, DIFFER),
+        ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "+43 664 1234567"}, "+436641234567"),
+        ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "n/a"}, "stands for no value"),
+        (None, {"Country": "\0D\0E\0", "Phone": "030 901820"}, "+4930901820"),
+        ("DE", {"Country": "Canada", "Country Code": "+1", "Phone": "(415) 555-0132"}, PHONE),
+        ("DE", {"Country": "Germany", "Dial Code": "+43", "Phone": "0664 1234567"}, "+436641234567"),
+        (None, {"Business Country": "Germany", "Home Country": "Austria", "Mobile Phone": "0664 1234567"}, DIFFER),
+        (None, {"Billing Country": "GB", "Shipping Country": "FR", "Phone": "07911 123456"}, "+447911123456"),
+    ],
+)
+async def test_a_number_is_completed_only_if_its_row_settles_how(
+    region: str | None, row: dict[str, str], number: str, tmp_path: Path
+) -> None:
+    for entrance, records in list(entrances([{"email": ANN, **row}], tmp_path).items())[:-1]:
+        found, report = await uploaded(records, default_region=region)
+        if number.startswith("+"):
+            assert found == held("email", ANN) | held("phone_number", number), entrance
+            assert not report.warning_details, entrance
+        else:
+            assert found == held("email", ANN), entrance
+            assert [number in issue.reason for issue in report.warning_details] == [True], entrance
+
+
+async def test_a_user_may_say_what_a_column_of_prefixes_has() -> None:
+    rows = [{"prefijo": "351", "teléfono": "912345678"}]
+    for named in ({"region": "prefijo"}, {"region": ["prefijo"], "area_code": ""}):
+        assert (await uploaded(rows, columns=named, default_region="ES"))[0] == held("phone_number", "+351912345678")
+    found, report = await uploaded(rows, columns={"area_code": ""}, default_region="ES")
+    assert (found, report.ignored_columns) == (held("phone_number", "+34912345678"), ("prefijo",))
+
+
 async def test_a_column_that_says_yes_or_no_names_no_handle(tmp_path: Path) -> None:
     flags = ("yes", "No", "ja", "NEIN", "oui", "si", "x", "TRUE")
     rows = [{"email": f"u{at}@example.com", "Twitter": flag} for at, flag in enumerate(flags)]

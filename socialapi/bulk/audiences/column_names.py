@@ -9,8 +9,9 @@ docs/inputs-columns.md contains the lists.
 
 A column name may combine two names of the same kind (`Celular/WhatsApp`, `Google Advertising ID (GAID)`).
 
-Ambiguous names are not listed: `Username` may be a login name, `ad_id` may identify an advertisement, and
-`customer_id`, `user_id` and `id` may come from any database. A region, state or province is not a country.
+Ambiguous names are not listed: `Username` may be a login name, `ad_id` may identify an advertisement, `Contact No` may
+be the number of a record, and `customer_id`, `user_id` and `id` may come from any database. A region, state or province
+is not a country.
 """
 
 import functools
@@ -57,13 +58,13 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     """),
     "phone_number": _listed("""
         phone, telephone, tel, ph, mobile, mobile phone, mobile telephone, mob, cell, cell phone, cellular, landline
-        msisdn, e164, sms number, sms, whatsapp, urn tel, contact number, contact no, contact num, callback number
-        Handy, Mobil, Mobiltelefon, Mobilfunk, Telefon, Fon, Rufnummer, Festnetz, Kontaktnummer, Rückrufnummer
+        msisdn, e164, sms number, sms, whatsapp, urn tel, callback number
+        Handy, Mobil, Mobiltelefon, Mobilfunk, Telefon, Fon, Rufnummer, Festnetz, Rückrufnummer
         téléphone, portable, fixe, ligne fixe, numéro de contact
         teléfono, telf, tfno, tlf, tlfno, móvil, celular, cel, fijo, fono, contacto telefónico, número de contacto
         telefono, telefonino, cellulare, fisso, recapito telefonico, numero di contatto
         telefone, telemóvel, fone, fixo, contato telefônico, número de contato
-        telefoon, mobiel, mobiele, mobiele telefoon, gsm, vast, contactnummer
+        telefoon, mobiel, mobiele, mobiele telefoon, gsm, vast
         telefonu, komórka, komórki, komórkowy, numer kontaktowy
         電話, 携帯, 携帯電話, 連絡先番号
     """),

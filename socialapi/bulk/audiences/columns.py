@@ -93,12 +93,13 @@ _is_other_personal_field: Final = re.compile(
 ).fullmatch
 """Matches the names of columns, such as first names and cities, whose digests only other networks accept."""
 _is_id_or_date_column: Final = re.compile(
-    r"ts|.*(?:id|no|nr|num|number|nummer|code|key|order|account|tin|ssn|reference|ean|gtin|upc|isbn|barcode|sku|imei|zip|plz"
+    r"(?!.*[ck]onta[ck]t(?:no|nr|num|number|nummer)s?$)(?:ts|.*(?:id|no|nr|num|number|nummer|code|key|order|account|tin|ssn"
+    r"|reference|ean|gtin|upc|isbn|barcode|sku|imei|zip|plz"
     r"|price|preis|prix|amount|betrag|total|value|wert|count|score|customer|kunde|client|cliente|user|member|invoice|ticket"
     r"|date|datum|fecha|data|zeit|since|seit|seen|login"
-    r"|(?:time|stamp|created|updated|modified|registered|subscribed|erstellt|geandert)(?:at|on|am|utc|ms)?)s?"
+    r"|(?:time|stamp|created|updated|modified|registered|subscribed|erstellt|geandert)(?:at|on|am|utc|ms)?)s?)"
 ).fullmatch
-"""Matches the names of columns whose digits are unlikely to be phone numbers."""
+"""Matches the names of columns whose digits are unlikely to be phone numbers. A `Contact No` may be one."""
 _Look = tuple[IdentifierKind, str, Callable[[str], object], Callable[[str], object] | None]
 _LOOKS: Final[Sequence[_Look]] = (
     ("email", "e-mail addresses", _looks_like_email, None),

@@ -227,7 +227,7 @@ NAMES_BY_KIND = {
     ),
     "phone_number": (
         "Nº de teléfono, Tfno, Tlf, Nr komórki, Mobiele telefoonnummer, Tel. cellulare, Número do celular, N° mobile, Fixe, "
-        "自宅電話番号, Contact Number, Contact No, Mob No, Ph, ph, Ph. No., Cell #, Patient mobile, SMS Phone, Fon, "
+        "自宅電話番号, Mob No, Ph, ph, Ph. No., Cell #, Patient mobile, SMS Phone, Fon, "
         "Diensthandy, Privattelefon, Tél. domicile, No de portable, No. de teléfono, Número de teléfono móvil de contacto, "
         "N. di telefono, Telefono ufficio, N.º de telemóvel, Fone residencial, Vast nummer, Telefoonnr. thuis, "
         "Nr telefonu komórkowego, Telefon kontaktowy, 電話番号(携帯), 連絡先番号, \uff34\uff25\uff2c, "
@@ -258,7 +258,7 @@ NAMES_BY_KIND = {
         "Manager Email, Referrer Email, Spouse's phone, What is your parent's email?, manager.email, E-mail ouder, Organizer Email, "
         "Bounced Email, Customer number, Contact ID, Contact, Kundennummer, Numéro, N°, Nr, Number, Adresse, Dirección, "
         "Mailing Address, Member ID, Code, Postal Code, Order No, System, Item ID, em_id, CC number, cc2, Mobile country code, "
-        "Messagerie, Poczta, Domain, 連絡先, 会社, 国籍, Headphone, Hotel, Fax / Telefon, "
+        "Messagerie, Poczta, Domain, 連絡先, 会社, 国籍, Headphone, Hotel, Fax / Telefon, Contact No., Contact Number, Kontaktnummer, "
         "Order Prefix, Fax Area Code, Area, "
         "Email/Phone, Email (opt-in), X, Facebook/Twitter, (/)"
     ),

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, ClassVar, Final, Self, cast
 
 import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
 from socialapi.bulk.audiences.column_names import AREA_CODE, REGION, CountryColumn, detected_as, folded
-from socialapi.bulk.audiences.countries import region_of
+from socialapi.bulk.audiences.countries import may_be_country, region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
 from socialapi.bulk.inputs.columns import (
@@ -34,7 +34,8 @@ from socialapi.bulk.inputs.columns import (
 from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.numbers import is_gtin
-from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
+from socialapi.bulk.inputs.objects import paths_in, value_at
+from socialapi.bulk.inputs.reader import ANY_FORM, COLUMNS_LOOKED_AT, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET
@@ -65,6 +66,7 @@ have a value.
 """
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
+_PATHS_LOOKED_AT: Final = 5_000
 _VALUES_PER_EXCEPTION: Final = 10
 _LONGEST: Final = 320
 """The maximum number of characters in an e-mail address."""
@@ -88,6 +90,8 @@ _SHOW_THEIR_KIND: Final[Mapping[str, Callable[[str], object]]] = {
 """Tests for values that can belong to only one kind of identifier."""
 _unusual_separators: Final = re.compile(r"[~^:*#!&%=+§¦¬]").findall
 _DIGESTS: Final = "SHA-256 digests"
+_MIXED: Final = "e-mail addresses and phone numbers"
+_READS: Final = {_DIGESTS: "reads them as digests of e-mail addresses", _MIXED: "reads the addresses"}
 _is_other_personal_field: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
 ).fullmatch
@@ -100,11 +104,17 @@ _is_id_or_date_column: Final = re.compile(
     r"|(?:time|stamp|created|updated|modified|registered|subscribed|erstellt|geandert)(?:at|on|am|utc|ms)?)s?)"
 ).fullmatch
 """Matches the names of columns whose digits are unlikely to be phone numbers. A `Contact No` may be one."""
-_Look = tuple[IdentifierKind, str, Callable[[str], object], Callable[[str], object] | None]
+_is_other_country: Final = re.compile(
+    r"(?!.*country|.*land[a-z]*name)(?:.*(?:prov|bundesland|kanton|canton|lang|locale|sprache|idioma|lingua|taal|gender|city"
+    r"|stadt|town|ville|ciudad|citta|comune|name|title|salutation|anrede|currency|state|estado).*|pv|uf|sex|ort|lieu|nom)"
+).fullmatch
+"""Matches the names of columns whose codes or names only look like those of countries, such as states and languages."""
+_Look = tuple[str, str, Callable[[str], object], Callable[[str], object] | None]
 _LOOKS: Final[Sequence[_Look]] = (
     ("email", "e-mail addresses", _looks_like_email, None),
     ("phone_number", "phone numbers", _looks_like_phone_number, None),
     ("email", _DIGESTS, digest_in, _is_other_personal_field),
+    ("email", _MIXED, lambda text: _looks_like_email(text) or _looks_like_phone_number(text), None),
 )
 """Tests for values that clearly look like identifiers. Each has the kind, its name in messages, the test, and a test
 for the names of columns in which such values mean something else.
@@ -128,17 +138,33 @@ def _is_ean(text: str) -> bool:
     return len(text) == _DIGITS_OF_EAN and is_gtin(text)
 
 
-def why_overlooked(name: str, kind: IdentifierKind, what: str, number: int, read: Sequence[str] = ()) -> str:
+def why_overlooked(name: str, kind: str, what: str, number: int, read: Sequence[str] = ()) -> str:
     """Returns the warning that an ignored column seems to contain identifiers, and how to include it.
 
     `read` lists the columns that are already read as the kind, because the advice must include them.
     """
     if not name.strip():
         return f"{HOLDS_IDENTIFIERS} {what}: give column {number} a name (in the first line of a file)"
-    reads = "reads them as digests of e-mail addresses" if what == _DIGESTS else "reads it"
     names = [*read, name]
     listed = ", ".join(map(quoted, names))
+    reads = _READS.get(what, "reads it")
     return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": {f"[{listed}]" if read else listed}}} {reads}'
+
+
+def _first_texts(cells: Sequence[Any]) -> Sequence[str]:
+    """Returns the first strings and short integers of a column, without empty cells and placeholders."""
+    each = (str(cell).strip() for cell in cells if cell.__class__ is str or _is_short_number(cell))
+    return list(islice((text for text in each if text and not is_null_word(text)), _VALUES_LOOKED_AT))
+
+
+def _nested(name: str, cells: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yields the columns of values in the first nested objects of a column, with their paths as names."""
+    objects = [{name: cell} for cell in cells if cell.__class__ in (dict, list)][:_VALUES_LOOKED_AT]
+    paths = (path for each in objects for path in paths_in(each))
+    for path in dict.fromkeys(islice(paths, _PATHS_LOOKED_AT)):
+        if path not in names:
+            values = (value_at(each, path) for each in objects)
+            yield path, [one for value in values for one in (value if isinstance(value, list) else (value,))]
 
 
 def is_personal(text: str) -> bool:
@@ -361,8 +387,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         return layout
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
-        """Returns the layout of the columns with these names. Raises InvalidInput if two names mean the same override.
-        """
+        """Returns the layout of the columns with these names. Raises InvalidInput if two names mean the same override."""
         found = self._find(names)
         for override in OVERRIDES:
             if len(found[override]) > 1:
@@ -424,8 +449,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         self._key_at(tuple(names), found)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Adds a warning for each ignored column whose first values nearly all look like e-mail addresses, phone
-        numbers or digests, and for a single object whose arrays may be columns.
+        """Adds a warning for each ignored column, or value in nested objects, whose first values nearly all look like
+        e-mail addresses, phone numbers, digests or countries, and for a single object whose arrays may be columns.
         """
         columns = tuple(columns)
         names = [name for name, _ in columns]
@@ -435,24 +460,34 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         lengths = [len(cell) for cell in first if isinstance(cell, list | tuple)]
         if len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]:
             self.remarks.append(RowIssue(0, "", COLUMNS_IN_OBJECT))
+        known = {text for at in read for text in _first_texts(columns[at][1])}
+        nested = (each for name, cells in columns for each in _nested(name, cells, names))
+        looks = self._looks(cells for at, (_, cells) in enumerate(columns) if at in found.get("phone_number", ()))
+        for at, (name, cells) in enumerate(chain(columns, islice(nested, COLUMNS_LOOKED_AT))):
+            texts = _first_texts(cells) if at not in read else ()
+            if known.issuperset(texts) or _nearly_all(_is_ean, texts):
+                continue
+            for kind, what, looks_so, is_other in looks:
+                if kind not in self.roles or self.given.get(kind) == () or (kind == REGION and found[REGION]):
+                    continue
+                if not (is_other is not None and is_other(folded(name))) and _nearly_all(looks_so, texts):
+                    of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
+                    self._note(name, why_overlooked(name, kind, what, at + 1, of_kind))
+                    break
+
+    def _looks(self, phones: Iterable[Sequence[Any]]) -> Sequence[_Look]:
+        """Returns the tests for ignored columns. Countries matter only if the numbers in `phones` need one."""
         may_be_number = partial(_may_be_number, region=check_region(self.default_region))
         digits: _Look = ("phone_number", "phone numbers", may_be_number, _is_id_or_date_column)
-        for at, (name, cells) in enumerate(columns):
-            if at in read or len(self.remarks) >= MAX_OVERLOOKED:
-                continue
-            filled = (str(cell).strip() for cell in cells if cell.__class__ is str or _is_short_number(cell))
-            texts = list(islice((text for text in filled if text and not is_null_word(text)), _VALUES_LOOKED_AT))
-            if _nearly_all(_is_ean, texts):
-                continue
-            for kind, what, looks, is_other in (*_LOOKS, digits):
-                if kind not in self.kinds or self.given.get(kind) == ():
-                    continue
-                if not (is_other is not None and is_other(folded(name))) and _nearly_all(looks, texts):
-                    of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
-                    remark = RowIssue(0, shown_name(name), why_overlooked(name, kind, what, at + 1, of_kind))
-                    if remark not in self.remarks:
-                        self.remarks.append(remark)
-                    break
+        texts = (text for cells in phones for text in _first_texts(cells))
+        need_country = any(not text.startswith(("+", "00")) and not digest_in(text) for text in texts)
+        countries: _Look = (REGION, "countries", may_be_country, _is_other_country)
+        return (*_LOOKS, digits, countries) if need_country else (*_LOOKS, digits)
+
+    def _note(self, name: str, reason: str) -> None:
+        remark = RowIssue(0, shown_name(name), reason)
+        if remark not in self.remarks and len(self.remarks) < MAX_OVERLOOKED:
+            self.remarks.append(remark)
 
     def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:
         self.require_given(names)
@@ -471,11 +506,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 f"write the line sep={mark} above the names"
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
-        hint = (
-            f" ({quoted(user_names[0])} is read as handles only if you assign it to handle)"
-            if user_names
-            else ""
-        )
+        hint = f" ({quoted(user_names[0])} is read as handles only if you assign it to handle)" if user_names else ""
         raise InvalidInput(
             f"no column of identifiers was found; the columns are: {printable_names(names)}. Name the column with "
             f'columns={{"email": "<column>"}}; '
@@ -528,8 +559,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 
 
 def _kind_of_value(name: str) -> IdentifierKind | None:
-    """Returns the kind of identifier that a column name looks like; None if it looks like a real name or may be a date.
-    """
+    """Returns the kind of identifier that a column name looks like; None if it looks like a real name or may be a date."""
     text = name.strip()
     if any(map(str.isdigit, text)):
         number = cleaned_phone_number(text).text

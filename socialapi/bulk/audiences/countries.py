@@ -155,6 +155,13 @@ def region_of(text: str) -> str | None:
     return _region_of(text.removeprefix("'")) if len(text) <= _MOST_CHARACTERS else None
 
 
+def may_be_country(text: str) -> bool:
+    """Returns whether a string looks like a country and not like a number, an initial, a salutation, or a yes or no."""
+    is_word = len(text) < 2 or (len(text) == 2 and (text.istitle() or text.lower() in ("no", "si", "am", "pm")))
+    is_number = text[:1].isdigit() and not text.startswith("00")
+    return not (is_word or is_number) and region_of(text) is not None
+
+
 def calling_code_of(country: str) -> int | None:
     """Returns the calling code of a country, which several countries may share, or None if the country is unknown."""
     import phonenumbers

@@ -399,7 +399,8 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
 
 def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None:
     """Passes the first values of a Parquet file's text columns to the selection, but fewer if they are large."""
-    texts = [field.name for field in schema if _is_text(field.type)][:COLUMNS_LOOKED_AT]
+    is_struct = pyarrow_for("Parquet").types.is_struct
+    texts = [field.name for field in schema if _is_text(field.type) or is_struct(field.type)][:COLUMNS_LOOKED_AT]
     with contextlib.suppress(Exception):  # a damaged column may raise any error
         size, more = 0, _FEWEST_ROWS
         while size < more:
@@ -421,11 +422,14 @@ def _look_at(batch: Any, selection: Selection[Any]) -> None:
         )
 
 
-def _first_texts(array: Any, most: int) -> Sequence[str | None]:
-    """Returns the first strings of a column, with at most `most` characters in total."""
-    if not _is_text(array.type):
+def _first_texts(array: Any, most: int) -> Sequence[Any]:
+    """Returns the first strings or structs of a column, with at most `most` characters in total."""
+    is_struct = pyarrow_for("a table").types.is_struct(array.type)
+    if not (_is_text(array.type) or is_struct):
         return ()
     check_cells(array)
+    if is_struct:
+        return array.to_pylist() if array.nbytes <= most else ()
     if array.nbytes <= most:  # to measure cells, pyarrow imports pandas if it is installed, which takes 45 MB
         return _texts(array)
     return _texts(array.slice(0, bisect.bisect(list(accumulate(lengths_of(array).to_pylist())), most)))

@@ -210,11 +210,13 @@ def advice_on_paths(objects: Iterable[Any], selection: Selection[Any]) -> Iterat
     try:
         yield
     except InvalidInput as error:
-        known = (path for each in objects for path in _paths_in(each) if selection.role_of(_last(path)))
+        known = (path for each in objects for path in paths_in(each) if selection.role_of(_last(path)))
         if (path := next(known, None)) is None:
             raise
         named = f'columns={{"{selection.role_of(_last(path))}": "{path}"}}'
-        advice = f"; for a value in a nested object, give its path, as in {named}"
+        advice = (
+            f"; for a value in a nested object, give its path, as in {named}; write objects that are rows as an array"
+        )
         raise InvalidInput(error.message + advice) from None
 
 
@@ -222,10 +224,16 @@ def _last(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
-    for name, value in item.items() if isinstance(item, Mapping) and depth < _MAX_DEPTH else ():
-        if isinstance(value, Mapping):
-            yield from _paths_in(value, f"{before}{name}.", depth + 1)
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
+    """Yields the paths of the values in nested objects, including the first object in a list."""
+    for name, value in item.items() if _is_mapping(item) and depth < _MAX_DEPTH else ():
+        first = next(filter(_is_mapping, value), None) if isinstance(value, list) else value
+        if _is_mapping(first):
+            yield from paths_in(first, f"{before}{name}.", depth + 1)
         elif before and isinstance(name, str) and not looks_personal(name):
             yield before + name
 

@@ -513,6 +513,57 @@ async def test_a_user_may_say_what_a_column_of_prefixes_has() -> None:
     assert (found, report.ignored_columns) == (held("phone_number", "+34912345678"), ("prefijo",))
 
 
+@pytest.mark.parametrize(
+    ("row", "is_told"),
+    [
+        *(({"Tel": "0664 1234567", name: value}, True) for name, value in (("Staat", "Österreich"), ("Ülke", "AT"))),
+        *(({"Tel": "0664 1234567", name: value}, True) for name, value in (("country_id", "AT"), ("Cc 2", "+43"))),
+        ({"Tel": "0664 1234567", "Country/State": "Austria"}, True),
+        ({"Tel": "+43 664 1234567", "Market": "AT"}, False),
+        ({"Tel": "0664 1234567", "Land": "AT", "Market": "DE"}, False),
+        ({"email": ANN, "Market": "AT"}, False),
+        *(({"Tel": "0664 1234567", name: value}, False) for name, value in (("State", "CA"), ("Language", "de"))),
+        *(({"Tel": "0664 1234567", name: value}, False) for name, value in (("Opt-in", "NO"), ("Salutation", "Mr"))),
+        *(({"Tel": "0664 1234567", name: value}, False) for name, value in (("Visits", "43"), ("City", "Luxembourg"))),
+    ],
+)
+async def test_a_column_of_countries_that_is_not_read_is_told_if_numbers_need_one(
+    row: dict[str, str], is_told: bool, tmp_path: Path
+) -> None:
+    for entrance, records in list(entrances([row], tmp_path).items())[:-1]:
+        _, report = await uploaded(records, default_region="DE")
+        advice = f'contain countries: columns={{"region": "{list(row)[1]}"}} reads it'
+        assert [issue.reason.endswith(advice) for issue in report.warning_details] == [True] * is_told, entrance
+
+
+@pytest.mark.parametrize(
+    ("row", "path"),
+    [
+        ({"phone": "0664 1234567", "address": {"country": "AT"}}, "address.country"),
+        ({"email": ANN, "billing": {"phone": "0171 3920012"}}, "billing.phone"),
+        ({"phone": PHONE, "billing": {"contact": {"email": ANN}}}, "billing.contact.email"),
+        ({"email": ANN, "addresses": [{"phone": "0171 3920012"}]}, "addresses.phone"),
+        ({"email": ANN, "order": {"id": "0171 3920012x", "state": "CA"}}, None),
+        ({"email": ANN, "traits": {"email": ANN}}, None),
+    ],
+)
+async def test_identifiers_in_nested_objects_are_told_with_their_path(
+    row: dict[str, Any], path: str | None, tmp_path: Path
+) -> None:
+    (lines := tmp_path / "people.jsonl").write_text(json.dumps(row), "utf-8")
+    records = [lines, [row]]
+    if "addresses" not in row:
+        records += [as_parquet([row], tmp_path / "people.parquet"), pyarrow.Table.from_pylist([row])]
+    for each in records:
+        _, report = await uploaded(each, default_region="DE")
+        assert [issue.field for issue in report.warning_details] == [path] * (path is not None)
+        if path is not None:
+            assert f'"{path}"' in report.warning_details[0].reason
+    if path is not None:
+        kind = "region" if path.endswith("country") else "phone_number" if path.endswith("phone") else "email"
+        assert not (await uploaded([row], columns={kind: path}, default_region="DE"))[1].warning_details
+
+
 async def test_a_column_that_says_yes_or_no_names_no_handle(tmp_path: Path) -> None:
     flags = ("yes", "No", "ja", "NEIN", "oui", "si", "x", "TRUE")
     rows = [{"email": f"u{at}@example.com", "Twitter": flag} for at, flag in enumerate(flags)]
@@ -559,7 +610,19 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
 @pytest.mark.parametrize(
     ("name", "holds"),
     [
-        *((name, True) for name in ("Contact No.", "Kontaktnummer", "Rückruf", "Callback", "Contact 2", "Kontakt", "Feld 3", "Numéro 2")),
+        *(
+            (name, True)
+            for name in (
+                "Contact No.",
+                "Kontaktnummer",
+                "Rückruf",
+                "Callback",
+                "Contact 2",
+                "Kontakt",
+                "Feld 3",
+                "Numéro 2",
+            )
+        ),
         *((name, False) for name in ("Kundennummer", "Order", "created_at", "Last Login", "EAN", "Client", "Lead ID")),
     ],
 )
@@ -579,7 +642,9 @@ async def test_numbers_of_any_size_may_be_in_a_column_that_is_not_read() -> None
 async def test_several_columns_without_a_name_each_have_a_warning(tmp_path: Path) -> None:
     (path := tmp_path / "people.csv").write_text(f"email,,name,\n{ANN},{BOB},x,{BOB}\n")
     _, report = await uploaded(path)
-    assert ["column 2" in report.warning_details[0].reason, "column 4" in report.warning_details[1].reason] == [True] * 2
+    assert ["column 2" in report.warning_details[0].reason, "column 4" in report.warning_details[1].reason] == [
+        True
+    ] * 2
 
 
 async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tmp_path: Path) -> None:
@@ -616,6 +681,10 @@ async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tm
         (["80331", "10115"], ""),
         ([sha256("a"), "NULL", sha256("b").upper(), ""], "SHA-256 digests"),
         ([hashlib.md5(b"a").hexdigest()], ""),
+        (
+            ["a@example.com", "+34 612 345 678", "b@example.com", "+34 712 345 678"],
+            "e-mail addresses and phone numbers",
+        ),
         (["", "null", ";", "a@" + "b." * 50_000 + "<"], ""),
     ],
 )

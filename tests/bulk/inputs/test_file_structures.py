@@ -653,7 +653,8 @@ async def test_an_error_says_how_to_name_what_is_within_objects() -> None:
     for content in (json.dumps({"results": NESTED}), NESTED):
         found = await reading(content, name="people.json")
         assert found.error.endswith(
-            'for a value in a nested object, give its path, as in columns={"email": "properties.email"}'
+            'for a value in a nested object, give its path, as in columns={"email": "properties.email"}; write '
+            "objects that are rows as an array"
         )
 
 

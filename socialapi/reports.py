@@ -20,7 +20,9 @@ LOOKS_LIKE_FLOAT: Final = (
     "export the column as text"
 )
 """The reason for a warning about a string that should be an id or a code."""
-LOOKS_WRAPPED: Final = 'has spreadsheet marks around it (="…", an apostrophe), and is sent unchanged: export the column without them'
+LOOKS_WRAPPED: Final = (
+    'has spreadsheet marks around it (="…", an apostrophe), and is sent unchanged: export the column without them'
+)
 """The reason for a warning about a partner's id."""
 MAY_BE_FOREIGN: Final = (
     "has no plus sign and is read as a number of the default region or the row's country, but may belong to another "
@@ -43,8 +45,9 @@ NULL_DIGEST: Final = f"is a digest of an empty string, of a word that {NULL_WORD
 """
 EMPTY_KEY: Final = "is empty: these rows have no key in the outcomes file"
 """The reason for a warning about keys; the report contains one for the column."""
-HOLDS_IDENTIFIERS: Final = "is not read, but its first rows contain"
+IS_NOT_READ: Final = "is not read, "
 """The beginning of the reason for a warning about a complete column, which has the `row` 0."""
+HOLDS_IDENTIFIERS: Final = f"{IS_NOT_READ}but its first rows contain"
 
 
 @attrs.frozen

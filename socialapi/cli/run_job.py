@@ -20,7 +20,7 @@ from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import (
     CLEANED,
     EMPTY_KEY,
-    HOLDS_IDENTIFIERS,
+    IS_NOT_READ,
     LOOKS_LIKE_FLOAT,
     LOOKS_WRAPPED,
     MAY_BE_FOREIGN,
@@ -122,9 +122,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     removals = report.removals.pending if isinstance(report, SyncReport) else 0
     if (report.pending or removals) and report.forecast is None:
         again = _AGAIN.get(type(report), "uploading")
-        output.print_text(
-            f"Pending and unread rows have no outcome yet; {again} the same file again is safe."
-        )
+        output.print_text(f"Pending and unread rows have no outcome yet; {again} the same file again is safe.")
     for group in report.reject_groups[:GROUPS_SHOWN]:
         _show_group(group, ": ", _what(group))
     if more := report.rejected - sum(min(group.count, ROWS_SHOWN) for group in report.reject_groups[:GROUPS_SHOWN]):
@@ -144,7 +142,7 @@ def _show_warnings(report: UploadReport) -> None:
     is_load = isinstance(report, UpsertReport)
     for group in report.warning_groups[:GROUPS_SHOWN]:
         issue = group.first[0]
-        if group.reason.startswith(HOLDS_IDENTIFIERS):
+        if group.reason.startswith(IS_NOT_READ):
             output.print_text(f"column {group.field}{_who(issue)} {_reason(group)}")
         elif group.reason.startswith(
             (CLEANED, LOOKS_LIKE_FLOAT, LOOKS_WRAPPED, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)
@@ -185,7 +183,9 @@ def _show_vanished(report: UpsertReport) -> None:
     for product_id in report.vanished_ids[:PRODUCTS_SHOWN]:
         output.print_text(f"no longer in the feed: {product_id}")
     if report.vanished > PRODUCTS_SHOWN:
-        output.print_text(f"… {report.vanished - PRODUCTS_SHOWN:,} more products are not in the feed; --json lists up to 1,000")
+        output.print_text(
+            f"… {report.vanished - PRODUCTS_SHOWN:,} more products are not in the feed; --json lists up to 1,000"
+        )
 
 
 def _who(issue: RowIssue) -> str:

@@ -275,6 +275,7 @@ cached values
     _speedups/reference.py - _null_words
     _speedups/reference.py - _phone_plans
     bulk/audiences/column_names.py _by_name cache
+    bulk/audiences/column_names.py _clearer_columns lru_cache
     bulk/audiences/column_names.py _detected_as lru_cache
     bulk/audiences/column_names.py _may_have_words cache
     bulk/audiences/column_names.py _words_around cache

@@ -121,6 +121,14 @@ TYPES: Final = _listed("""
 """)
 """Words that may come after a column name for an e-mail address, a phone number or a country."""
 
+_CONTACTS: Final = ("email", "phone_number")
+_customers: Final = re.compile(
+    "customer|client|buyer|purchaser|invitee|attendee|participant|registrant|guest|patient|student|booker|shopper|sender"
+    "|absender|kaufer|besteller|kunden?|teilnehmer|gaste?|acheteur|comprador|acquirente|koper|klant"
+)
+_is_of_others: Final = re.compile("user|employee|recipient|empfanger").search
+"""Finds a word for a person who may work for the sender of the list, or only receives something from its customers."""
+
 LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
 """Words that may link a name to a word before or after it."""
 BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
@@ -214,6 +222,41 @@ def _detected_as(name: str) -> str:
             if any(by_name.get(rest) == kind and rest not in _ALONE for rest in _without_words(form, kind)):
                 return kind
     return ""
+
+
+def set_aside(names: Sequence[str], others: Sequence[str] = ()) -> dict[int, str]:
+    """Returns the positions of columns that are read only if the user names them, each with the name of the column that
+    makes it ambiguous. That column is one of the `others`, if there are any, because objects need not have every key.
+
+    Next to an advertising ID, an `adid` or a `device_id` is usually an ID of the software that made the export. A `User
+    Email` next to an `Invitee Email` is that of the host.
+    """
+    device, customer = _clearer_columns(tuple(others or names))
+    found: dict[int, str] = {}
+    for at, name in enumerate(names):
+        kind = detected_as(name)
+        if kind == "device_id" and _rank_of_device(name) < _rank_of_device(device):
+            found[at] = device
+        elif customer and kind in _CONTACTS and _is_of_others(folded(name)) and not _is_of_customer(name):
+            found[at] = customer
+    return found
+
+
+@functools.lru_cache(16)
+def _clearer_columns(names: tuple[str, ...]) -> tuple[str, str]:
+    """Returns the most certain name of a column of device ids, and the first name for the contact of a customer."""
+    devices = [name for name in names if detected_as(name) == "device_id"]
+    return max(devices, key=_rank_of_device, default="device_id"), next(filter(_is_of_customer, names), "")
+
+
+def _rank_of_device(name: str) -> int:
+    text = _FORM_AFTER.sub("", _FORM_BEFORE.sub("", folded(name))).removesuffix("s")
+    return 0 if text in ("deviceid", "deviceidentifier") else 1 if text == "adid" else 2
+
+
+def _is_of_customer(name: str) -> bool:
+    rest, count = _customers.subn("", words_in(name)) if len(name) <= MAX_NAME_LENGTH else ("", 0)
+    return count > 0 and (detected_as(name) in _CONTACTS or detected_as(rest) in _CONTACTS)
 
 
 def _without_words(text: str, kind: str) -> Iterator[str]:

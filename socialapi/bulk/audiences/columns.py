@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Self, cast
 import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
-from socialapi.bulk.audiences.column_names import AREA_CODE, REGION, CountryColumn, detected_as, folded
+from socialapi.bulk.audiences.column_names import AREA_CODE, REGION, CountryColumn, detected_as, folded, set_aside
 from socialapi.bulk.audiences.countries import may_be_country, region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
@@ -49,7 +49,7 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import Faults
-from socialapi.reports import HOLDS_IDENTIFIERS, RowIssue
+from socialapi.reports import HOLDS_IDENTIFIERS, IS_NOT_READ, RowIssue
 
 _NAME_WORDS: Final = frozenset(
     {"account", "contact", "handle", "id", "login", "member", "name", "names", "nick", "profile", "screen", "twitter"}
@@ -149,6 +149,13 @@ def why_overlooked(name: str, kind: str, what: str, number: int, read: Sequence[
     listed = ", ".join(map(quoted, names))
     reads = _READS.get(what, "reads it")
     return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": {f"[{listed}]" if read else listed}}} {reads}'
+
+
+def why_set_aside(name: str, kind: str, other: str, read: Sequence[str]) -> str:
+    """Returns the warning that a column is ignored because of another column, and how to include it."""
+    listed = ", ".join(map(quoted, (*read, name)))
+    because = f"because it may mean something else next to {quoted(other)}"
+    return f'{IS_NOT_READ}{because}: columns={{"{kind}": [{listed}]}} reads it'
 
 
 def _first_texts(cells: Sequence[Any]) -> Sequence[str]:
@@ -388,7 +395,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
         """Returns the layout of the columns with these names. Raises InvalidInput if two names mean the same override."""
-        found = self._find(names)
+        found = self._find(names, self.files.current.names or ())
         for override in OVERRIDES:
             if len(found[override]) > 1:
                 option = f'columns={{"{override}": "<column>"}}'
@@ -422,13 +429,13 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         """Returns the kind or override for a column name, or an empty string if the column is ignored."""
         return next((key for key, positions in self._find((name,)).items() if positions), "")
 
-    def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
+    def _find(self, names: Sequence[str], others: Sequence[str] = ()) -> dict[str, list[int]]:
         """Returns the positions of the columns of each kind and override, of the countries and of the area codes."""
         found: dict[str, list[int]] = {key: [] for key in self.roles}
         if self.form.layout is not None:
             positions = self.form.layout.positions(names)
             return {key: positions.get(key, []) for key in found}
-        claimed: set[int] = set()
+        claimed = {*set_aside(names, others)}
         for key, given in self.given.items():
             found[key] = positions_of(given, names)
             claimed.update(found[key])
@@ -450,7 +457,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Adds a warning for each ignored column, or value in nested objects, whose first values nearly all look like
-        e-mail addresses, phone numbers, digests or countries, and for a single object whose arrays may be columns.
+        e-mail addresses, phone numbers, digests or countries, for each column that another one sets aside, and for a
+        single object whose arrays may be columns.
         """
         columns = tuple(columns)
         names = [name for name, _ in columns]
@@ -460,11 +468,16 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         lengths = [len(cell) for cell in first if isinstance(cell, list | tuple)]
         if len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]:
             self.remarks.append(RowIssue(0, "", COLUMNS_IN_OBJECT))
+        aside = {} if self.form.layout is not None else set_aside(names)
+        for at, other in aside.items():
+            kind = detected_as(names[at])
+            if at not in read and kind in self.kinds and kind not in self.given:
+                self._note(names[at], why_set_aside(names[at], kind, other, [names[each] for each in found[kind]]))
         known = {text for at in read for text in _first_texts(columns[at][1])}
         nested = (each for name, cells in columns for each in _nested(name, cells, names))
         looks = self._looks(cells for at, (_, cells) in enumerate(columns) if at in found.get("phone_number", ()))
         for at, (name, cells) in enumerate(chain(columns, islice(nested, COLUMNS_LOOKED_AT))):
-            texts = _first_texts(cells) if at not in read else ()
+            texts = _first_texts(cells) if at not in read and at not in aside else ()
             if known.issuperset(texts) or _nearly_all(_is_ean, texts):
                 continue
             for kind, what, looks_so, is_other in looks:
@@ -507,6 +520,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
         hint = f" ({quoted(user_names[0])} is read as handles only if you assign it to handle)" if user_names else ""
+        for at, other in islice(set_aside(names).items(), 1):
+            hint = f" ({quoted(names[at])} {why_set_aside(names[at], detected_as(names[at]), other, ())})"
         raise InvalidInput(
             f"no column of identifiers was found; the columns are: {printable_names(names)}. Name the column with "
             f'columns={{"email": "<column>"}}; '

@@ -331,6 +331,37 @@ def test_a_list_of_login_names_is_refused_with_what_to_say_if_they_are_handles()
         find_columns(["User Name", "Name"])
 
 
+@pytest.mark.parametrize(
+    ("names", "read"),
+    [
+        ("adid gps_adid idfa", "gps_adid idfa"),
+        ("adid", "adid"),
+        ("device_id adid", "adid"),
+        ("device_id idfa", "idfa"),
+        ("Device ID (hashed),Advertising ID", "Advertising ID"),
+        ("Mobile Device ID,IDFA", "Mobile Device ID,IDFA"),
+        ("User Email,Invitee Email", "Invitee Email"),
+        ("Käufer E-Mail,Empfänger E-Mail", "Käufer E-Mail"),
+        ("Customer Email,Employee Email,Employee Phone", "Customer Email"),
+        ("Absender E-Mail-Adresse,Empfänger E-Mail-Adresse,Telefon", "Telefon"),
+        ("Customer ID,User Email", "User Email"),
+        ("Buyer Email,Attendee Email", "Buyer Email,Attendee Email"),
+    ],
+)
+def test_a_column_is_not_read_next_to_one_that_more_certainly_has_ids_of_the_person(names: str, read: str) -> None:
+    several = names.split("," if "," in names else None)
+    wanted = read.split("," if "," in names else None)
+    assert [name for _, name, _ in identifiers(find_columns(several))] == wanted
+    # One object lacks the key by which the file shows whose the values are.
+    columns = IdentifierColumns.of(None, IDENTIFIER_KINDS)
+    columns.check_keys(several)
+    assert {name for each in several for _, name, _ in columns.of_keys([each]).identifiers} == {*wanted}
+    everything: ColumnMapping = {
+        find_kind: [each] for each in several if (find_kind := detected_as(each)) in IDENTIFIER_KINDS
+    }
+    assert len(find_columns(several, everything).identifiers) == len(everything)
+
+
 def test_an_override_comes_from_one_column() -> None:
     with pytest.raises(InvalidInput, match="2 columns are called expires_at: choose one"):
         find_columns(["email", "expires_at", "Expires At"])

@@ -573,6 +573,18 @@ async def test_a_column_that_says_yes_or_no_names_no_handle(tmp_path: Path) -> N
     assert found == held("handle", "yes", "no", "noah")
 
 
+async def test_columns_that_another_one_makes_ambiguous_are_told() -> None:
+    rows = [{"User Email": BOB, "Invitee Email": ANN, "device_id": IDFA.upper(), "idfa": IDFA}]
+    found, report = await uploaded(rows)
+    assert found == held("email", ANN) | held("device_id", IDFA)
+    said = {issue.field: issue.reason for issue in report.warning_details}
+    assert 'next to "Invitee Email": columns={"email": ["Invitee Email", "User Email"]}' in said["User Email"]
+    assert 'next to "idfa": columns={"device_id": ["idfa", "device_id"]}' in said["device_id"]
+    columns = {"email": ["Invitee Email", "User Email"], "device_id": ["idfa", "device_id"]}
+    found, report = await uploaded(rows, columns=columns)
+    assert (found, report.warning_details) == (held("email", ANN, BOB) | held("device_id", IDFA), ())
+
+
 async def test_with_require_hashed_no_raw_value_is_hashed_or_sent() -> None:
     rows = [{"email": ANN, "phone": sha256(PHONE).upper(), "partner_user_id": "c-17"}, {"email": BOB, "phone": ""}]
     found, report = await uploaded(rows, require_hashed=True)

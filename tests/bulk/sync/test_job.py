@@ -204,7 +204,7 @@ async def test_partner_user_ids_are_left_out_with_a_reason(
 async def test_too_many_removals_stop_it_before_anything_is_sent(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
-    await audience.sync(people(*"abcdefghij"), snapshot=path)
+    await audience.sync(people(*"abcdefghik"), snapshot=path)
     with pytest.raises(BulkError) as caught:
         await audience.sync(people(*"abcdefgh", "new"), snapshot=path)
     assert str(caught.value.__cause__) == (
@@ -273,10 +273,10 @@ async def test_with_another_version_of_the_normalizer_only_what_it_changed_is_se
 async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_left(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
-    before = [{"handle": name, "service_id": str(number)} for number, name in enumerate("abcdefghij", 1)]
+    before = [{"handle": name, "service_id": str(number)} for number, name in enumerate("abcdefghik", 1)]
     await audience.sync(before, snapshot=path)
     # As a spreadsheet makes them. A value that is never synced, whatever it is, casts no doubt.
-    desired = [*before[:-1], {"handle": "j", "service_id": "10.5", "partner_user_id": "p"}]
+    desired = [*before[:-1], {"handle": "k", "service_id": "10.5", "partner_user_id": "p"}]
     report = await audience.sync(desired, snapshot=path, max_removal_share=0.05)
     assert (report.held_back, report.removals.accepted, report.warnings) == (1, 0, 2)
     assert len(members(socialapi_emulator)) == 20
@@ -287,11 +287,11 @@ async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_
 async def test_rejected_rows_may_mean_those_who_seem_to_have_left(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path, share: float, held_back: int
 ) -> None:
-    await audience.sync(people(*"abcdefghij"), snapshot=path)
+    await audience.sync(people(*"abcdefghik"), snapshot=path)
     desired = [*people(*"abcdefghi", "new"), {"handle": "no/handle"}]
     report = await audience.sync(desired, snapshot=path, max_removal_share=share)
     assert (report.held_back, report.removals.accepted, report.rejected) == (held_back, 1 - held_back, 1)
-    assert members(socialapi_emulator) == handles(*"abcdefghi", "new", *"j" * held_back)
+    assert members(socialapi_emulator) == handles(*"abcdefghi", "new", *"k" * held_back)
     # Held back is not forgotten.
     assert (await audience.sync(desired[:-1], snapshot=path)).removals.accepted == held_back
 

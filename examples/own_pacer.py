@@ -51,8 +51,7 @@ class DailyBudget:
         return await asyncio.to_thread(self._book_in_file, day)
 
     def give_back(self, day: datetime.date) -> None:
-        """Keeps a booked but unsent request for the next request of this program. If none follows, it counts as sent.
-        """
+        """Keeps a booked but unsent request for the next request of this program. If none follows, it counts as sent."""
         self._unused[day] += 1
 
     def _book_in_file(self, day: datetime.date) -> bool:

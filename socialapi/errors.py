@@ -254,8 +254,7 @@ class ApiError(SocialApiError):
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the service would reject the same request again. False for rate limits and failures of the service.
-        """
+        """Whether the service would reject the same request again. False for rate limits and failures of the service."""
         return executed_after(self.status) == "yes" and _PASSING.isdisjoint(self.codes)
 
     def __str__(self) -> str:

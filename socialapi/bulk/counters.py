@@ -109,8 +109,7 @@ class RowCounters:
     repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
     def take_in(self, rows: int) -> None:
-        """Counts rows that were read, and starts the rejects file. Raises InvalidInput if the file cannot be written.
-        """
+        """Counts rows that were read, and starts the rejects file. Raises InvalidInput if the file cannot be written."""
         if self.rejects_file is not None:
             self.rejects_file.columns = self.columns()
             self.rejects_file.begin()  # an earlier file is replaced only once there is input

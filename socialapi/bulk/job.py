@@ -132,8 +132,7 @@ class JobOptions(FrozenRecord):
 
     @property
     def files(self) -> Mapping[str, str | os.PathLike[str]]:
-        """The paths of the job's files, by option. If two options specify the same file, the first option is invalid.
-        """
+        """The paths of the job's files, by option. If two options specify the same file, the first option is invalid."""
         further = {"outcomes": self.outcomes, "rejects": self.rejects, "layout": self.layout}
         return {
             **self.databases,

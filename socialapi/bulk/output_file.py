@@ -147,8 +147,7 @@ class OutputFile:
 
 
 def part_of(path: str | os.PathLike[str]) -> Path:
-    """Returns the path under which a file is written until it is renamed. It is the same for all links to the folder.
-    """
+    """Returns the path under which a file is written until it is renamed. It is the same for all links to the folder."""
     folder, name = os.path.split(os.fsdecode(path))
     try:
         return Path(os.path.realpath(folder), name + PART)

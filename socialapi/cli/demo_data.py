@@ -15,8 +15,7 @@ T = TypeVar("T")
 
 
 def mixed(shares: Mapping[T, int], count: int, rng: random.Random) -> Iterator[T]:
-    """Yields `count` kinds in random order. Every block whose length is the sum of the shares has exactly these shares.
-    """
+    """Yields `count` kinds in random order. Every block whose length is the sum of the shares has exactly these shares."""
     kinds = [kind for kind, share in shares.items() for _ in range(share)]
     for number in range(count):
         position = number % len(kinds)

@@ -395,8 +395,7 @@ _ROWS_OF_A_GROUP: Final = 20_000
 
 
 class Parquet(Generic[T]):
-    """A Parquet file with the schema of the class. Nothing is written to standard output before the file is complete.
-    """
+    """A Parquet file with the schema of the class. Nothing is written to standard output before the file is complete."""
 
     is_readable_in_part = False
 

@@ -45,8 +45,7 @@ _HEADERS: Final = {
 
 @attrs.frozen
 class Lines:
-    """A response with one JSON document per line. It is sent in slices, so that other requests are served in between.
-    """
+    """A response with one JSON document per line. It is sent in slices, so that other requests are served in between."""
 
     slices: Iterable[bytes]
 

@@ -214,8 +214,7 @@ _OF_OAUTH: Final[Mapping[Route[Any], list[dict[str, list[str]]]]] = {
 
 
 def _security(route: Route[Any]) -> list[dict[str, list[str]]]:
-    """Returns the alternative credentials. The advertising API acts for a user, so it does not accept app-only tokens.
-    """
+    """Returns the alternative credentials. The advertising API acts for a user, so it does not accept app-only tokens."""
     if route.family is OAUTH:
         return _OF_OAUTH.get(route, [])
     schemes = dict.fromkeys(_SCHEMES[kind] for kind in route.family.credentials)

@@ -195,8 +195,7 @@ class RequestCycle:
 
 
 def base_headers(service: Service) -> dict[str, str]:
-    """Returns the headers of every response. `Date` follows the emulator's clock, like the reset times of rate limits.
-    """
+    """Returns the headers of every response. `Date` follows the emulator's clock, like the reset times of rate limits."""
     return {"x-transaction-id": os.urandom(8).hex(), "Date": formatdate(service.clock.now(), usegmt=True)}
 
 

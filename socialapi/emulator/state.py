@@ -46,8 +46,7 @@ class App:
 
 @attrs.define
 class User:
-    """A user. `account_ids` are the associated ad accounts, and `profile` holds the fields that the platform API shows.
-    """
+    """A user. `account_ids` are the associated ad accounts, and `profile` holds the fields that the platform API shows."""
 
     id: str
     username: str

@@ -165,8 +165,7 @@ class WindowScript:
 
     @property
     def worker(self) -> str:
-        """The name of this process. It includes the process id, because a forked process must not hold the same slots.
-        """
+        """The name of this process. It includes the process id, because a forked process must not hold the same slots."""
         return f"{self._token}-{os.getpid():x}"
 
     def patience_seconds(self, *, bulk: bool) -> float:

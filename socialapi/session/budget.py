@@ -152,8 +152,7 @@ class ConnectionPlaces:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def try_take(self) -> bool:
-        """Takes a slot if one is free, and returns whether it did. If a slot is free, no other task is waiting for one.
-        """
+        """Takes a slot if one is free, and returns whether it did. If a slot is free, no other task is waiting for one."""
         if self._free < 1:
             return False
         self._free -= 1

@@ -10,8 +10,7 @@ T = TypeVar("T")
 
 
 class Clock(Protocol):
-    """A source of the time and of sleep. Pass one to control time in tests; only socket timeouts still use real time.
-    """
+    """A source of the time and of sleep. Pass one to control time in tests; only socket timeouts still use real time."""
 
     def time(self) -> float:
         """Returns the wall time in epoch seconds."""

@@ -332,8 +332,7 @@ class Session:
 
     @functools.cached_property
     def _transport(self) -> "Transport":
-        """The transport. It is created for the first request, because a dry run needs neither a transport nor aiohttp.
-        """
+        """The transport. It is created for the first request, because a dry run needs neither a transport nor aiohttp."""
         if self._closed:
             raise RuntimeError("this client is closed")
         return self._open_transport(self.config, self.network)

@@ -30,8 +30,7 @@ logger: Final = logging.getLogger("socialapi")
 
 
 class _Phase(enum.Enum):
-    """The phase of a connection. If there are too many connections, those in the first phase are usually closed first.
-    """
+    """The phase of a connection. If there are too many connections, those in the first phase are usually closed first."""
 
     HEAD = enum.auto()
     IDLE = enum.auto()
@@ -165,8 +164,7 @@ class _Connection(asyncio.Protocol):
 
 
 def descriptors() -> float:
-    """Raises the limit on file descriptors to the number that `MAX_CONNECTIONS` needs, if possible. Returns the limit.
-    """
+    """Raises the limit on file descriptors to the number that `MAX_CONNECTIONS` needs, if possible. Returns the limit."""
     try:
         import resource
     except ImportError:  # Windows has no such limit

@@ -376,8 +376,7 @@ async def _close(app: web.Application) -> None:
 
 
 async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
-    """Yields the body as it arrives, chunk by chunk if it is chunked. Raises ConnectionError if the client disconnects.
-    """
+    """Yields the body as it arrives, chunk by chunk if it is chunked. Raises ConnectionError if the client disconnects."""
     try:
         if "Transfer-Encoding" not in request.headers:
             async for part in request.content.iter_any():

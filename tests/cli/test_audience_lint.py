@@ -38,11 +38,8 @@ def test_a_clean_input_ends_with_0_and_needs_neither_account_nor_credentials(
         ["column", "E-Mail:", "email"],
         ["column", "Phone:", "phone_number"],
         ["ignored:", "id"],
-        "note: 1 of 2 rows: duplicates of an earlier row; each distinct row is sent once".split(),
-        (
-            "risk of few matches: medium (a rule of thumb: 2 of 2 rows have a usable identifier; how many of them "
-            "the service can match is unknown)"
-        ).split(),
+        ["note:", "1", "of", "2", "rows:", "duplicates", "of", "an", "earlier", "row;", "each", "distinct", "row", "is", "sent", "once"],
+        ["risk", "of", "few", "matches:", "medium", "(a", "rule", "of", "thumb:", "2", "of", "2", "rows", "have", "a", "usable", "identifier;", "how", "many", "of", "them", "the", "service", "can", "match", "is", "unknown)"],
     ]
     assert not err
 

@@ -130,7 +130,7 @@ def _may_be_number(text: str, region: str | None) -> bool:
 
 def _is_short_number(cell: object) -> bool:
     """Returns whether a cell is an integer with at most 15 digits, as phone numbers have."""
-    return cell.__class__ is int and 0 <= cell < 10**15  # type: ignore[operator]  # an integer
+    return isinstance(cell, int) and 0 <= cell < 10**15
 
 
 def _is_ean(text: str) -> bool:

@@ -300,8 +300,7 @@ class UploadStage(Generic[C]):
                 start += 1
 
     async def _place(self, block: RowBlock, index: int) -> Carriers | None:
-        """Puts a row into a batch. If the row is a duplicate, returns the batches that contain its identifiers instead.
-        """
+        """Puts a row into a batch. If the row is a duplicate, returns the batches that contain its identifiers instead."""
         row = block.row(index)
         if (carriers := self._recent.carriers(row)) is not None:
             self._open.duplicates += 1

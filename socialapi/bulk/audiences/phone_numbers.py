@@ -381,8 +381,7 @@ def _without_punctuation(text: str, region: str | None) -> str | None:
 
 
 def _from_home(digits: str, region: str) -> str | None:
-    """Returns the number in E.164 that these digits reach if dialed in the region; None if the library has to decide.
-    """
+    """Returns the number in E.164 that these digits reach if dialed in the region; None if the library has to decide."""
     home = home_plan(region)
     if home.starts_abroad is not None and home.starts_abroad(digits):
         return None

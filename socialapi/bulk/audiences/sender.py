@@ -123,8 +123,7 @@ class BatchSender:
             ledger.release(first)
 
     async def _take_over(self, batch: Batch, refused: Mapping[int, Outcome]) -> None:
-        """Counts the rows of a batch that an earlier run confirmed. `refused` maps the refused rows to their outcomes.
-        """
+        """Counts the rows of a batch that an earlier run confirmed. `refused` maps the refused rows to their outcomes."""
         found = list[tuple[Row, RowIssue]]()
         # Skipped if no row was refused, because a loop over all rows can take half a second.
         for block in batch.blocks if refused else ():
@@ -139,8 +138,7 @@ class BatchSender:
         self.counters.resumed += batch.row_count
 
     async def _send_all(self, batch: Batch, request: Request[UploadCounts]) -> None:
-        """Sends the batch, starting with this request. If rows are refused, sends the other rows in further requests.
-        """
+        """Sends the batch, starting with this request. If rows are refused, sends the other rows in further requests."""
         waiting, first, refused = [batch.blocks], [request], list[tuple[Row, RowIssue]]()
         while waiting:
             part = waiting.pop()

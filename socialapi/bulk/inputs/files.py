@@ -128,6 +128,15 @@ class _Unpacked(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def _unpack(self, member: Any, some: bytes, size: int) -> bytes:
+        """Returns at most `size` bytes of content, or none if the member is damaged."""
+        try:
+            content: bytes = member.decompress(some, size)
+        except self._error:
+            self._is_damaged = True
+            return b""
+        return content
+
     def readinto(self, buffer: "WriteableBuffer") -> int:
         view = memoryview(buffer)
         member, data, at = self._member, self._data, self._at
@@ -151,11 +160,7 @@ class _Unpacked(io.RawIOBase):
                 member = self._new_member()
                 begun += 1
             some = data[at : at + _PACKED_BYTES_AT_ONCE] if needs_input else b""
-            try:
-                content = member.decompress(some, len(view) - size)
-            except self._error:
-                self._is_damaged = True
-                break
+            content = self._unpack(member, some, len(view) - size)
             at += len(some)
             if member.eof:
                 # The bytes after the member are in `unused_data`, and sometimes also in `unconsumed_tail`.

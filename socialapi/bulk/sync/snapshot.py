@@ -279,8 +279,7 @@ class Snapshot:
         await self._database.erase()
 
     async def renewed(self) -> None:
-        """Records that the current version of the normalizer produced all digests. Call it only after a finished sync.
-        """
+        """Records that the current version of the normalizer produced all digests. Call it only after a finished sync."""
         statement = "UPDATE target SET normalizer = ?"
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
         self.normalizer = NORMALIZER_VERSION

@@ -56,8 +56,7 @@ class Members:
         return sum(map(len, self._by_kind.values()))
 
     def slices(self, now: float) -> Iterator[list[tuple[str, str]]]:
-        """Yields the current members in lists of at most `SLICE`. Identifiers added after the start are not included.
-        """
+        """Yields the current members in lists of at most `SLICE`. Identifiers added after the start are not included."""
         snapshot = [(kind, list(held.items())) for kind, held in self._by_kind.items()]
         for kind, items in snapshot:
             for start in range(0, len(items), SLICE):

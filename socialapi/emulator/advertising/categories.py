@@ -31,8 +31,7 @@ async def list_business_categories(call: Call) -> Answer:
 
 @serves(routes.CURATED_CATEGORIES)
 async def list_curated_categories(call: Call) -> Answer:
-    """Returns the curated categories that are available in at least one of the countries, always with the total count.
-    """
+    """Returns the curated categories that are available in at least one of the countries, always with the total count."""
     countries = frozenset(call.query.get("country_codes", ()))
 
     def is_available(category: Record) -> bool:

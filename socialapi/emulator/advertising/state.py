@@ -177,8 +177,7 @@ def entry(
     by: tuple[str, str],
     changes: dict[str, Any] | None = None,
 ) -> Record:
-    """Returns a history entry, which contains the entity as it was after the change. `by` is the user and the platform.
-    """
+    """Returns a history entry, which contains the entity as it was after the change. `by` is the user and the platform."""
     return {
         "entity": entity_type,
         "entity_id": snapshot["id"],

@@ -52,8 +52,7 @@ Result = dict[str, Any]
 
 
 def count_products(received: Received) -> tuple[int | None, int | None]:
-    """Returns the number of products in a body, or None if the body cannot be read. The number of users is always None.
-    """
+    """Returns the number of products in a body, or None if the body cannot be read. The number of users is always None."""
     try:
         return len(received.json()["products"]), None
     except (ValueError, TypeError, KeyError):

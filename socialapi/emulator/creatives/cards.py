@@ -178,8 +178,7 @@ async def create_poll_card(call: Call) -> Answer:
 
 
 def _shown(poll: Record) -> Record:
-    """Returns the documented fields. If the poll has an image, also returns the image's URL in an undocumented field.
-    """
+    """Returns the documented fields. If the poll has an image, also returns the image's URL in an undocumented field."""
     return to_wire(poll, PollCard) | ({"image_url": poll["image_url"]} if "image_url" in poll else {})
 
 

@@ -187,8 +187,7 @@ def _words(texts: Iterable[str | None]) -> frozenset[str]:
 
 
 def _video_rules(call: Call, given: Mapping[str, Any], medium: Record) -> Iterable[BrokenRule]:
-    """Yields the violations of the rules for parameters that only videos have. Other media may clear these parameters.
-    """
+    """Yields the violations of the rules for parameters that only videos have. Other media may clear these parameters."""
     fields = [name for name in VIDEO_FIELDS if given.get(name) is not None]
     if medium["media_type"] != "VIDEO":
         for name in fields:

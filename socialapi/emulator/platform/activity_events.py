@@ -122,8 +122,7 @@ class EventRouter:
         self._recent.clear()
 
     def lines(self, state: State, event: ActivityEvent, *, also_unsubscribed: bool) -> Iterator[StreamLine]:
-        """Yields the lines of the event for all recipients. `also_unsubscribed` includes apps without any subscription.
-        """
+        """Yields the lines of the event for all recipients. `also_unsubscribed` includes apps without any subscription."""
         found: dict[str, Sequence[ActivitySubscription]] = dict(matching_subscriptions(state.platform, event))
         if also_unsubscribed:
             found |= dict.fromkeys(state.apps.keys() - subscribed_apps(state.platform), ())

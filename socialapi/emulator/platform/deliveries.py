@@ -155,8 +155,7 @@ class Outbox:
         self._closed = False
 
     def put(self, body: bytes, copies: int = 1) -> bool:
-        """Adds an event, or several copies of it. Returns False if the queue is full, in which case the event is lost.
-        """
+        """Adds an event, or several copies of it. Returns False if the queue is full, in which case the event is lost."""
         if len(self._waiting) >= QUEUE_EVENTS:
             self.counters.skipped += copies
             return False
@@ -165,8 +164,7 @@ class Outbox:
         return True
 
     def published(self, body: bytes, now: float) -> None:
-        """Stores an event for replays, even if its delivery fails or is skipped, because replays exist for such events.
-        """
+        """Stores an event for replays, even if its delivery fails or is skipped, because replays exist for such events."""
         while self._history and self._history[0][0] < now - HISTORY_SECONDS:
             self._history.popleft()
         self._history.append((now, body))

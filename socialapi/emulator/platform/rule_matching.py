@@ -36,8 +36,7 @@ def fault_of(rule: str) -> str | None:
 
 
 def _between(before: str, piece: str) -> str | None:
-    """Returns the error in a sequence of two neighboring parts, or None. The complete rule is enclosed in parentheses.
-    """
+    """Returns the error in a sequence of two neighboring parts, or None. The complete rule is enclosed in parentheses."""
     if before == "(" and piece == ")":
         return "parentheses are empty"
     if piece == "OR" and before in ("(", "OR"):

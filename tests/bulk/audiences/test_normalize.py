@@ -200,8 +200,8 @@ def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
     try:
         value = normalize(kind, text, region)
     except Unusable as unusable:
-        said = str(unusable)
-        assert repr(unusable) == f"Unusable({said!r})"
+        said, shown = str(unusable), repr(unusable)
+        assert shown == f"Unusable({said!r})"
         # The text may be a word of a fixed sentence, such as "number", which does not quote it.
         if said not in FIXED_REASONS:
             assume(len(text) > 3)

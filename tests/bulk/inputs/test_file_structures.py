@@ -654,7 +654,7 @@ async def test_further_empty_cells_lose_nothing_unless_other_cells_may_have_move
     assert [issue.row for issue in prepared.rejects] == [6] * (not is_read)
 
 
-DIGEST = hashlib.sha256(ANN.encode()).hexdigest()
+ANN_DIGEST = hashlib.sha256(ANN.encode()).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -663,7 +663,7 @@ DIGEST = hashlib.sha256(ANN.encode()).hexdigest()
         ("name,email,partner_user_id", f"Bob,{BOB},", f"Lee, Ann,{ANN},"),
         ("name,phone,service_id", "Bob,+14155550130,", "Lee, Ann,4915112345678,"),
         ("name,service_id,phone", "Bob,12,", "Lee, Ann,4915112345678,"),
-        ("name,email_sha256,phone_sha256", f"Bob,{DIGEST},", f"Lee, Ann,{DIGEST},"),
+        ("name,email_sha256,phone_sha256", f"Bob,{ANN_DIGEST},", f"Lee, Ann,{ANN_DIGEST},"),
     ],
 )
 async def test_a_value_that_moved_into_a_column_of_another_kind_is_not_sent_as_that_kind(

@@ -678,7 +678,10 @@ def listed(names: Iterable[str]) -> str:
 LISTS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "| Read as | Names |": (
         *(
-            (f"`{kind}`" + {"region": ", the country of the row", "area_code": ", an area code"}.get(kind, ""), listed(names))
+            (
+                f"`{kind}`" + {"region": ", the country of the row", "area_code": ", an area code"}.get(kind, ""),
+                listed(names),
+            )
             for kind, names in column_names.NAMES.items()
         ),
     ),

@@ -193,7 +193,9 @@ def test_everything_that_is_wrong_with_an_action_is_said_at_once() -> None:
     row = raw(email(), operation_type="x", effective_at="y", expires_at="2026-03-01")
     assert rejection_of(row)[0] == "operation_type, effective_at, expires_at"
     (issue,) = prepared(row).rejects
-    assert issue.reason.startswith('is neither Update nor Delete (to ignore the column: columns={"operation_type": ""}); ')
+    assert issue.reason.startswith(
+        'is neither Update nor Delete (to ignore the column: columns={"operation_type": ""}); '
+    )
     with pytest.raises(InvalidInput) as error:
         preparer(operation="x", effective_at="y")
     assert [rule.path for rule in error.value.broken_rules] == ["operation", "effective_at"]

@@ -111,5 +111,7 @@ SIGNED: Final = Work(
         "facebook-business": "its service has no signatures of this kind",
         "httpx": "it has no OAuth 1.0a",
     },
-    notes=("Each signature is compared with a signature computed with the standard library, and each nonce with all others.",),
+    notes=(
+        "Each signature is compared with a signature computed with the standard library, and each nonce with all others.",
+    ),
 )

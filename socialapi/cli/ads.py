@@ -361,7 +361,9 @@ def _millionths(option: str, text: str) -> int:
 def _list(option: str, text: str) -> tuple[str, ...]:
     found = tuple(each.strip() for each in text.split(",") if each.strip())
     if not found:
-        raise InvalidInput(f"{option}: specify at least one value, or clear it with --clear {option.removeprefix('--')}")
+        raise InvalidInput(
+            f"{option}: specify at least one value, or clear it with --clear {option.removeprefix('--')}"
+        )
     return found
 
 

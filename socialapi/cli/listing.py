@@ -73,9 +73,7 @@ class ListFlags:
     ] = None
     fields: Annotated[
         str | None,
-        Parameter(
-            help="Columns of a table or CSV, such as id,name; an object selects all of its fields.", negative=()
-        ),
+        Parameter(help="Columns of a table or CSV, such as id,name; an object selects all of its fields.", negative=()),
     ] = None
     escape_formulas: Annotated[
         bool,

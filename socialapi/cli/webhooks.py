@@ -166,7 +166,9 @@ async def listen(
     ] = 9000,
     register: Annotated[
         str | None,
-        Parameter(help="Register this public address once the server is listening, or validate it if it is registered."),
+        Parameter(
+            help="Register this public address once the server is listening, or validate it if it is registered."
+        ),
     ] = None,
     forward: Annotated[
         str | None,

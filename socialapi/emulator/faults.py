@@ -186,9 +186,9 @@ class Fault:
     fault: FaultKind
     method: Annotated[str, Pattern("[A-Za-z]+", "must be an HTTP method")] | None = None
     """Only requests with this method, or None for any method."""
-    path: (
-        Annotated[str, Pattern("/[^?#]*", "must be an undecoded path that starts with / and has no query")] | None
-    ) = None
+    path: Annotated[str, Pattern("/[^?#]*", "must be an undecoded path that starts with / and has no query")] | None = (
+        None
+    )
     """Only requests with this path, in which `*` matches any single segment. Without a path, the fault applies to all
     requests except token requests.
     """

@@ -472,7 +472,9 @@ class SharedWindow:
         self._wanted_last = dict.fromkeys(_LANES, 0)
         self._next_place += sum(question.wanted.values())
         first = question.first_place
-        is_stale = now - asked > LEASE_MARGIN_SECONDS  # this process was suspended: other processes may hold the slots now
+        is_stale = (
+            now - asked > LEASE_MARGIN_SECONDS
+        )  # this process was suspended: other processes may hold the slots now
         for lane in _LANES:
             self._hand_out(range(first, first + answer.granted[lane]), bulk=lane, is_stale=is_stale)
             self._is_in_line[lane] = answer.granted[lane] < question.wanted[lane]

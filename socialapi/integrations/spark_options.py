@@ -123,7 +123,9 @@ def read_settings(
             "set the target with one of the options audience, do_not_reach_list (both with account) or catalog"
         )
     if found[0] != "catalog" and not options.get("account", "").strip():
-        raise InvalidInput(f"the option account is missing: set it to the id of the account that owns the {_NOUNS[found[0]]}")
+        raise InvalidInput(
+            f"the option account is missing: set it to the id of the account that owns the {_NOUNS[found[0]]}"
+        )
     kind = found[0]
     columns = _columns_of(options, names)
     _refuse_unknown(options, kind)

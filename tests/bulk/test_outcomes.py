@@ -391,7 +391,10 @@ async def test_an_id_of_a_partner_may_be_the_key(tmp_path: Path) -> None:
         ({"outcomes": "a.csv", "rejects": "a.csv"}, "is the rejects file, too"),
         ({"outcomes": "a.csv", "rejects": "./a.csv.part"}, "is the temporary path of the outcomes file"),
         ({"outcomes": "a.csv", "journal": "a.csv"}, "is the outcomes file, too"),
-        ({"outcomes": "a.csv.part.csv", "journal": "a.csv.part.csv.part"}, "is the temporary path of the outcomes file"),
+        (
+            {"outcomes": "a.csv.part.csv", "journal": "a.csv.part.csv.part"},
+            "is the temporary path of the outcomes file",
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

@@ -250,9 +250,7 @@ async def test_an_answer_of_another_shape_is_named_without_its_values(kind: Any,
 async def test_what_no_answer_can_be_read_as_is_refused_before_a_request(
     client: Client, service: Timeline, kind: Any
 ) -> None:
-    with pytest.raises(
-        InvalidInput, match="must be an attrs class, a dataclass, a TypedDict, dict, or a list or Page"
-    ):
+    with pytest.raises(InvalidInput, match="must be an attrs class, a dataclass, a TypedDict, dict, or a list or Page"):
         await client.request("POST", "/2/plants", result=kind)
     with pytest.raises(InvalidInput, match="item must be"):
         client.pages("GET", "/2/plants", item=kind)

@@ -140,9 +140,7 @@ def test_an_extension_whose_digests_are_not_those_of_hashlib_is_not_used_and_a_w
     module, values, says = done.stdout.strip().split("|")
     assert (module, values) == ("socialapi._speedups.reference", str(DIGESTS))
     assert says == "without speedups (its SHA-256 differs from hashlib's)"
-    assert (
-        "RuntimeWarning: the C extension of socialapi is not used: its SHA-256 differs from hashlib's" in done.stderr
-    )
+    assert "RuntimeWarning: the C extension of socialapi is not used: its SHA-256 differs from hashlib's" in done.stderr
 
 
 @IN_C

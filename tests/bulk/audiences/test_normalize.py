@@ -219,7 +219,11 @@ def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
 
 @example("12E5")
 @example("00000000-0000-0000-0000-000000000001")
-@given(st.text(st.sampled_from("aZ0159-_.eE'\"= \u200b"), max_size=20) | st.uuids().map(str) | st.from_regex("[A-Z]-[0-9]{1,6}"))
+@given(
+    st.text(st.sampled_from("aZ0159-_.eE'\"= \u200b"), max_size=20)
+    | st.uuids().map(str)
+    | st.from_regex("[A-Z]-[0-9]{1,6}")
+)
 def test_a_partner_user_id_that_is_read_by_pattern_is_one_that_the_normalizer_does_not_change(text: str) -> None:
     (found,) = normalizing.plain_partner_user_ids([text])
     assert found is None or normalizers(IDENTIFIER_KINDS)["partner_user_id"](text) == (found, "")

@@ -363,7 +363,10 @@ def test_declarations_and_references_to_other_files_are_refused(content: str) ->
     [
         (rss("<title>a & b</title>"), "line 1, column 71: is not well-formed XML; in text, write &amp; for &"),
         (rss("<title>a&nbsp;b</title>"), "line 1, column 69: an entity is not defined in XML, such as &nbsp;"),
-        (rss("<title>K\xe4nnchen</title>").encode("latin-1"), "line 1, column 69: is not valid text in the encoding that"),
+        (
+            rss("<title>K\xe4nnchen</title>").encode("latin-1"),
+            "line 1, column 69: is not valid text in the encoding that",
+        ),
         ('<?xml version="1.0" encoding="shift_jis"?><rss/>', "the encoding of the file is not supported: save"),
         ('<?xml version="1.0" encoding="klingon"?><rss/>', "the encoding of the file is not supported: save"),
         (rss("") + "<rss/>", "line 1, column 84: there is text after the end of the feed"),

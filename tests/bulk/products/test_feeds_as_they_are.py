@@ -694,7 +694,11 @@ async def test_the_attributes_of_a_price_in_xml_are_members_of_the_price(
         ("<price>999 EUR<unit>cent</unit></price>", "price", "an ambiguous price"),
         ('<price currency="EUR">9.99</price><price currency="USD">9.99</price>', "price", "is a list"),
         ('<price currency="EUR">9</price><sale_price unit="cent">500</sale_price>', "sale_price", "an ambiguous price"),
-        ('<price currency="USD">9</price><sale_price currency="EUR">5</sale_price>', "sale_price", "in the currency of price"),
+        (
+            '<price currency="USD">9</price><sale_price currency="EUR">5</sale_price>',
+            "sale_price",
+            "in the currency of price",
+        ),
     ],
 )
 async def test_a_price_that_its_attributes_or_elements_leave_open_is_refused(

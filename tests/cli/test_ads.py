@@ -182,7 +182,7 @@ async def test_a_value_is_cleared_by_the_name_of_its_option(ready: Shell) -> Non
         (("--clear", "colour"), "--clear colour: must be an option of this command"),
         (("--clear", "bid", "--bid", "1"), "--clear bid: must be an option of this command that is not set"),
         (("--clear", "name"), "--name: must be a string"),
-        (("--start", "soon"), "--start is a date"),
+        (("--start", "soon"), "--start must be a date"),
     ],
 )
 async def test_a_change_that_makes_no_sense_is_not_sent(

@@ -168,7 +168,7 @@ def test_more_rejected_rows_than_may_be_end_with_2_and_a_report(
     out, err = printed.readouterr()
     report = json.loads(out.splitlines()[-1])
     assert (report["read"], report["accepted"], report["rejected"]) == (10, 8, 2)
-    assert "2 of 10 rows were rejected, which is 20.0%, and 10.0% may be" in err
+    assert "2 of 10 rows were rejected, which is 20.0%, but at most 10.0% may be" in err
     assert journal.exists()
     assert app.run([*upload, "--max-reject-share", "0.2", "--journal", str(journal)]) == 1
     assert json.loads(printed.readouterr().out.splitlines()[-1])["resumed"] == 8

@@ -382,7 +382,7 @@ async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: She
         ),
         (
             "audience lint people.csv",
-            "risk of few matches: high (a rule of thumb: 0 of 7 rows have a usable identifier; the service was not asked",
+            "risk of few matches: high (a rule of thumb: 0 of 7 rows have a usable identifier; how many of them the service",
         ),
         (
             "audience upload",

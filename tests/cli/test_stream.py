@@ -141,7 +141,7 @@ async def test_nothing_to_change_is_wrong_usage(ready: Shell, command: tuple[str
 async def test_changes_of_which_none_is_made_end_with_one(ready: Shell, emulator: Emulator) -> None:
     assert (await ready.run("stream", "rules", "add", "snow", "--tag", "winter")).out.endswith("\twinter\tsnow\n")
     again = await ready.run("stream", "rules", "add", "snow")
-    assert (again.status, again.out, again.err) == (1, "", "socialapi: a rule with this value exists\n")
+    assert (again.status, again.out, again.err) == (1, "", "socialapi: this rule already exists\n")
     unknown = await ready.run("stream", "rules", "delete", "12")
     assert (unknown.status, unknown.out) == (1, "")
     assert unknown.err.startswith("socialapi: ")

@@ -285,7 +285,7 @@ def test_an_interrupt_during_the_start_leaves_nothing_running(monkeypatch: pytes
 def test_a_wait_has_a_ceiling(running: EmulatorThread, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socialapi.emulator.thread.CALL_SECONDS", 0.01)
     release = threading.Event()
-    with pytest.raises(TimeoutError, match=r"the emulator did not answer within 0\.01 s"):
+    with pytest.raises(TimeoutError, match=r"the emulator did not respond within 0\.01 s"):
         running.call(lambda _: release.wait(30))
     release.set()
 

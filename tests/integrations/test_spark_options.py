@@ -75,7 +75,7 @@ def test_the_ids_of_products_must_not_repeat_unless_they_were_reduced() -> None:
         (AUDIENCE | CATALOG, "one of the options audience, do_not_reach_list (both with account) or catalog"),
         ({"audience": "4f2a"}, "the option account is missing"),
         (AUDIENCE | {"path": "x"}, "there is no option path for a custom audience"),
-        (AUDIENCE | {"packng": "single"}, "did you mean packing in place of packng?"),
+        (AUDIENCE | {"packng": "single"}, "did you mean packing instead of packng?"),
         (AUDIENCE | {"access_token": "hush"}, "configuration and credentials come from the SOCIALAPI_* variables"),
         (LIST | {"effective_at": "2027-02-01T00:00:00Z"}, "there is no option effective_at for a do-not-reach list"),
         (AUDIENCE | {"operation": "replace"}, "operation: is neither Update nor Delete"),

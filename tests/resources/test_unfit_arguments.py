@@ -119,7 +119,7 @@ async def test_a_key_that_is_nearly_that_of_a_field_is_a_broken_rule_that_says_w
 
 
 async def test_what_is_asked_for_by_its_path_is_sent_as_it_is(client: Client, service: Emulator) -> None:
-    with pytest.raises(errors.ApiError, match="repply: is no field"):
+    with pytest.raises(errors.ApiError, match="repply: is not a field"):
         await client.request("POST", "/2/tweets", json=DRAFT | {"repply": {}}, auth="user")
     assert len(service.requests) == 1
 

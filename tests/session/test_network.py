@@ -215,9 +215,12 @@ def test_a_file_replaces_the_authorities_or_the_default_that_it_stands_for(tmp_p
     ("content", "reason"),
     [
         (None, r"the file cannot be read \(No such file or directory\)"),
-        (b"", "contains no readable certificate"),
-        (b"no certificate", "contains no readable certificate"),
-        (b"-----BEGIN CERTIFICATE-----\nsecret\n-----END CERTIFICATE-----\n", "contains no readable certificate"),
+        (b"", "the file contains no readable certificate"),
+        (b"no certificate", "the file contains no readable certificate"),
+        (
+            b"-----BEGIN CERTIFICATE-----\nsecret\n-----END CERTIFICATE-----\n",
+            "the file contains no readable certificate",
+        ),
     ],
 )
 def test_a_file_that_is_none_is_named_by_its_variable(

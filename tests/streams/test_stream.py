@@ -59,13 +59,13 @@ async def test_a_stream_is_iterated_while_it_is_entered(clock: VirtualClock) -> 
         async with stream as entered:
             assert entered is stream
             states.append(stream.state)
-            with pytest.raises(RuntimeError, match="entered once"):
+            with pytest.raises(RuntimeError, match="entered only once"):
                 await stream.__aenter__()
             assert ids([await anext(stream)]) == ["1"]
         assert [*states, stream.state] == ["new", "connected", "closed"]
         with pytest.raises(StopAsyncIteration):
             await anext(stream)
-        with pytest.raises(RuntimeError, match="entered once"):
+        with pytest.raises(RuntimeError, match="entered only once"):
             await stream.__aenter__()
         await stream.aclose()
 
@@ -348,7 +348,7 @@ async def test_events_without_an_id_are_handed_out_and_warned_of_once(
     assert [each.event_id for each in found] == [None, None, None, "1"]
     (record,) = caplog.records
     assert record.levelname == "WARNING"
-    assert record.message.startswith("/2/activity/stream: an event has no id: it is delivered, and duplicates")
+    assert record.message.startswith("/2/activity/stream: an event has no id: it is delivered, but duplicates")
 
 
 async def test_a_path_that_is_none_is_refused(clock: VirtualClock) -> None:

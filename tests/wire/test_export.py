@@ -244,7 +244,7 @@ def test_only_a_mapping_is_read() -> None:
 def test_tokens_are_exported_on_demand_alone() -> None:
     token = AccessToken(oauth_token=SECRET, oauth_token_secret=SECRET, user_id="1")
     for export in (token.to_dict, token.to_json, OAuth2Token(access_token=SECRET).to_json):
-        with pytest.raises(InvalidInput, match=r"holds secrets .* to_dict\(with_secrets=True\)") as caught:
+        with pytest.raises(InvalidInput, match=r"contains secrets: .* to_dict\(with_secrets=True\)") as caught:
             export()
         assert SECRET not in str(caught.value)
     assert AccessToken.from_dict(token.to_dict(with_secrets=True)) == token

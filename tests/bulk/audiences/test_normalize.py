@@ -21,6 +21,9 @@ from socialapi.reports import NULL_WORD
 
 HASHED_KINDS: tuple[IdentifierKind, ...] = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
 DEVICES = ("6D92078A-8246-4BA4-AE5B-76104861E7DC", "6D92078A82464BA4AE5B76104861E7DC", "9774D56D682E549C")
+FIXED_REASONS = {
+    value for module in (normalizing, phone_numbers) for value in vars(module).values() if isinstance(value, str)
+}
 DIGEST = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 
 
@@ -197,10 +200,12 @@ def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
     try:
         value = normalize(kind, text, region)
     except Unusable as unusable:
-        # This sentence names a word for nothing as an example, which may be the text.
-        said = f"{unusable} {unusable!r}".replace('as "null" and "n/a" do', "")
-        assume(len(text) > 3)
-        assert text not in said
+        said, shown = str(unusable), repr(unusable)
+        assert shown == f"Unusable({said!r})"
+        # The text may be a word of a fixed sentence, such as "number", which does not quote it.
+        if said not in FIXED_REASONS:
+            assume(len(text) > 3)
+            assert text not in said
         assert normalizing.trimmed(text)
     else:
         if kind == "partner_user_id":
@@ -214,7 +219,11 @@ def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
 
 @example("12E5")
 @example("00000000-0000-0000-0000-000000000001")
-@given(st.text(st.sampled_from("aZ0159-_.eE'\"= \u200b"), max_size=20) | st.uuids().map(str) | st.from_regex("[A-Z]-[0-9]{1,6}"))
+@given(
+    st.text(st.sampled_from("aZ0159-_.eE'\"= \u200b"), max_size=20)
+    | st.uuids().map(str)
+    | st.from_regex("[A-Z]-[0-9]{1,6}")
+)
 def test_a_partner_user_id_that_is_read_by_pattern_is_one_that_the_normalizer_does_not_change(text: str) -> None:
     (found,) = normalizing.plain_partner_user_ids([text])
     assert found is None or normalizers(IDENTIFIER_KINDS)["partner_user_id"](text) == (found, "")

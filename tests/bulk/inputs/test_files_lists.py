@@ -125,9 +125,9 @@ async def test_what_is_said_of_a_file_as_a_whole_names_it_if_there_are_several(t
     said = [(issue.file, issue.field, issue.reason[:25]) for issue in report.warning_details]
     assert said == [
         (f"{tmp_path}/1.csv", "", "line 3 names the columns;"),
-        (f"{tmp_path}/1.csv", "Kontakt", "is not read, and its firs"),
+        (f"{tmp_path}/1.csv", "Kontakt", "is not read, but its firs"),
         (f"{tmp_path}/2.csv", "", "line 3 names the columns;"),
-        (f"{tmp_path}/2.csv", "Ansprech", "is not read, and its firs"),
+        (f"{tmp_path}/2.csv", "Ansprech", "is not read, but its firs"),
     ]
 
 

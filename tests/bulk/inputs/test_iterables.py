@@ -58,7 +58,7 @@ async def test_users_are_rows(given_as: Any) -> None:
 @pytest.mark.parametrize(
     ("item", "selection", "message"),
     [
-        (user(email="a@b.example"), ProductColumns(), "item 2 is an AudienceUser: give Product, mappings"),
+        (user(email="a@b.example"), ProductColumns(), "item 2 is an AudienceUser: give Product objects, mappings"),
         (do_not_reach_user(email="a@b.example"), ProductColumns(), "item 2 is a DoNotReachUser: give Product"),
         (Operation.update([]), ProductColumns(), "item 2 is an Operation: give Product"),
         (

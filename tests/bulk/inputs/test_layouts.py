@@ -376,13 +376,13 @@ async def test_a_layout_has_no_name_that_is_data(name: str) -> None:
     ("text", "says"),
     [
         ("version = 1\nnot = [toml", "it is not TOML (at line 2, "),
-        (f'{PLAIN}encoding = "latin-1"\n[columns]\n"email" = "email"', 'look at "encoding"'),
+        (f'{PLAIN}encoding = "latin-1"\n[columns]\n"email" = "email"', 'check "encoding"'),
         (f'{PLAIN}default_region = "XX"\n[columns]\n"email" = "email"', "l.toml is not valid: 'XX' is not a region"),
         (f'{PLAIN}phone_format = "x"\n[columns]\n"email" = "email"', "l.toml is not valid: phone_format must be"),
         ("version = 2", "or was written by another version"),
         ('version = 1\nreads = "products"', "is not a layout of people"),
         ('version = 1\nreads = "people"\nformat = "csv"\ndelimiter = ";;"', '"delimiter", "columns", "header_line"'),
-        ('version = 1\nreads = "people"\nformat = "jsonl"\nfoo = 1\n[columns]\n"a" = ""', 'look at "foo"'),
+        ('version = 1\nreads = "people"\nformat = "jsonl"\nfoo = 1\n[columns]\n"a" = ""', 'check "foo"'),
         (
             'version = 1\nreads = "people"\nformat = "jsonl"\n[columns]\n"a" = "mail"',
             'reads "a" as "mail", which is not a field',

@@ -466,7 +466,7 @@ async def test_gtins_are_cleaned_where_that_is_certain_and_wrong_ones_are_sent_w
     assert {issue.field for issue in report.warning_details} == {"gtin"}
     reasons = [issue.reason for issue in report.warning_details]
     assert ["check digit" in reason for reason in reasons[: len(wrong)]] == [True, True, *([False] * 4)]
-    assert all("is sent as it is" in reason for reason in reasons[: len(wrong)])
+    assert all("is sent unchanged" in reason for reason in reasons[: len(wrong)])
     findings = [each.text for each in (await lint_products(written(tmp_path, rows))).findings]
     assert any(text.startswith("gtin: 2 values") and "check digit" in text for text in findings)
     assert any(text.startswith("gtin: 4 values") and "8, 12, 13 or 14" in text for text in findings)
@@ -502,7 +502,7 @@ async def test_a_price_without_its_currency_or_against_it_is_refused_with_what_t
     _, stored = await load(written(tmp_path, [product("a", price="$9.99")]), constants={"currency": "USD"})
     assert stored["a"]["price"] == "9.99 USD"
     reasons = [each.reason for each in report.rejects]
-    parts = ["contradicts", "contradicts", "no ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
+    parts = ["contradicts", "contradicts", "does not contain an ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
     assert [part in reason for part, reason in zip(parts, reasons, strict=True)] == [True] * 5
 
 

@@ -25,7 +25,7 @@ async def test_the_page_says_who_asks_and_for_what(app: App, browser: Browser, p
     assert (page.reply.status, page.heading) == (200, "Authorize Example app 1?")
     assert page.buttons == ["approve", "deny"]
     assert page.fields["screen_name"] == "ada_lindqvist"
-    assert "Create posts" in page.visible.partition("It will not")[0]
+    assert "Create, change and delete posts" in page.visible.partition("It will not")[0]
     for header in ("Content-Security-Policy", "Referrer-Policy", "X-Content-Type-Options"):
         assert page.reply.headers[header]
     assert page.reply.headers["Cache-Control"] == "no-store"
@@ -34,7 +34,7 @@ async def test_the_page_says_who_asks_and_for_what(app: App, browser: Browser, p
 async def test_less_access_is_said_and_granted(ask: Asker, app: App, browser: Browser) -> None:
     begun = await app.begin(query="?service_auth_access_type=read")
     page = await browser.open(AUTHORIZE, oauth_token=begun["oauth_token"])
-    assert "Create posts" in page.visible.partition("It will not")[2]
+    assert "Create, change and delete posts" in page.visible.partition("It will not")[2]
     page = await browser.send(page, "approve", screen_name="northwind")
     signer = app.acting(pairs(await app.access_token(begun, page.pin)))
     assert (await ask.signed("GET", "/2/tweets?ids=1", signer=signer)).status == 200

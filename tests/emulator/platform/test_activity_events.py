@@ -177,7 +177,7 @@ JOIN = {"event_type": "ParticipantsJoin", "participant_ids": [ADA]}
         ({"events": ["text"]}, "must be an object"),
         ({"events": [{"text": "a"}, {"text": "a", "id": "x"}]}, "events[1].post.id"),
         ({"events": {"text": "a"}}, "must be an object"),
-        ({"events": [{"text": "a"}] * 10_001}, "10,001 things"),
+        ({"events": [{"text": "a"}] * 10_001}, "too many events or posts (10,001)"),
     ],
 )
 async def test_what_makes_no_sense_is_refused_before_anything_is_published(ask: Asker, thing: Any, says: str) -> None:

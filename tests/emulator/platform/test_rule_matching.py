@@ -127,7 +127,7 @@ def test_whatever_the_syntax_accepts_can_be_asked(rule: str) -> None:
 def test_an_operator_without_its_operand_is_an_invalid_rule(rule: str) -> None:
     fault = fault_of(rule)
     assert fault is not None
-    assert "nothing after it" in fault or "empty" in fault
+    assert "nothing after" in fault or "empty" in fault
 
 
 @pytest.mark.parametrize(

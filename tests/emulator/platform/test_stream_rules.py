@@ -124,9 +124,9 @@ async def test_beyond_the_cap_no_rule_is_added(session: aiohttp.ClientSession) -
         ("()", "parentheses"),
         ("cats ()", "parentheses"),
         ("OR cats", "before"),
-        ("cats OR", "behind"),
+        ("cats OR", "after"),
         ("cats OR OR dogs", "before"),
-        ("(cats OR) dogs", "behind"),
+        ("(cats OR) dogs", "after"),
     ],
 )
 def test_a_rule_that_cannot_be_read_is_found(rule: str, fault: str | None) -> None:

@@ -116,7 +116,7 @@ async def test_an_access_token_for_reading_cannot_write(ask: Asker) -> None:
         await ask.signed("POST", ask.audience_path, signer=signer, json=[]),
     ):
         assert reply.status == 403
-        assert "reading" in reply.text
+        assert "read-only" in reply.text
 
 
 @pytest.mark.parametrize("route", [row for row in PLATFORM_ROUTES if row.body is None], ids=name_of)
@@ -165,7 +165,7 @@ async def test_the_settings_of_an_app_are_changed_while_it_is_used(ask: Asker) -
     }
     assert (await ask.get("/2/tweets", ids=ids)).status == 200
     reply = await ask.signed("POST", "/2/tweets", json={"text": "x"})
-    assert (reply.status, "reading" in reply.json["detail"]) == (403, True)
+    assert (reply.status, "read-only" in reply.json["detail"]) == (403, True)
     assert (await ask.bearer("DELETE", "/2/connections/all")).status == 200, "the app itself may write"
     assert (await ask.control("POST", path, {"access": "write"})).json["access"] == "write"
     assert (await ask.signed("POST", "/2/tweets", json={"text": "x"})).status == 201

@@ -108,9 +108,7 @@ class Client:
         _check_objects(on_reply=on_reply)
         _check_lists(credentials=credentials, trace_configs=trace_configs)
         if session is not None and (connector is not None or trace_configs):
-            raise ConfigurationError(
-                "connector and trace_configs belong to a session: set them on the session that you pass"
-            )
+            raise ConfigurationError("connector and trace_configs belong to a session: set them on that session")
         proxy = hidden(proxy)  # it may contain a password
         _check_network(proxy, ssl)
         log_as_asked(os.environ)

@@ -307,7 +307,7 @@ _FAULTS: Final[Sequence[Fields | None]] = (
     *({"link": "http://shop.example/plain"}, {"image_link": "photo.jpg"}),
     *({"availability": "in stock", "inventory": 0}, {"inventory": "many"}),
     *({"sale_price": "999999.00 EUR"}, {"sale_price": "0.01 USD"}),
-    {"additional_image_link": ",".join(f"{_SHOP}/{view}.jpg" for view in range(11))},
+    {"additional_image_link": f"{_SHOP}/manual.pdf"},
 )
 """The defects of invalid rows, used in rotation."""
 

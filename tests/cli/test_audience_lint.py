@@ -25,6 +25,11 @@ def test_a_clean_input_ends_with_0_and_needs_neither_account_nor_credentials(
     Path("crm.csv").write_text("id,E-Mail,Phone\n1,ada@b.example,+14155550101\n2,ada@b.example,+14155550101\n", "utf-8")
     assert app.run(["audience", "lint", "crm.csv"]) == 0
     out, err = capsys.readouterr()
+    note = "note: 1 of 2 rows: duplicates of an earlier row; each distinct row is sent once"
+    risk = (
+        "risk of few matches: medium (a rule of thumb: 2 of 2 rows have a usable identifier; how many of them the "
+        "service can match is unknown)"
+    )
     assert [line.split() for line in out.splitlines()] == [
         ["rows", "2"],
         ["without", "a", "usable", "identifier", "0"],

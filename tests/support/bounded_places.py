@@ -237,6 +237,12 @@ an object of JSON
     bulk/inputs/json.py _skip_blank_lines read
 an item of a feed
     bulk/inputs/feed_xml.py _Feed.__init__ _google
+    bulk/inputs/feed_xml.py _Feed.__init__ _members
+    bulk/inputs/feed_xml.py _Feed.__init__ _other_names
+    bulk/inputs/feed_xml.py _Feed.__init__ _outside
+    bulk/inputs/feed_xml.py _Outside.__init__ _roles
+    bulk/products/cells.py _Reading.__init__ _further_images
+    bulk/products/feed.py ProductColumns.flattened defaultdict
     bulk/inputs/feed_xml.py _Feed.__init__ _plain
     bulk/inputs/feed_xml.py _Feed.__init__ _texts
 a file with settings, logins, a layout or certificates
@@ -271,6 +277,7 @@ scratch files of a sync
     bulk/sync/scratch.py RowFile.page read
     bulk/sync/scratch.py Scratch.__init__ read_bytes
 cached values
+    bulk/inputs/json.py _row_test lru_cache
     _speedups/reference.py - _null_digests
     _speedups/reference.py - _null_words
     _speedups/reference.py - _phone_plans

@@ -484,7 +484,7 @@ DIFFER = "the countries of the row differ"
         ("DE", {"Internationale Vorwahl": "43", "Telefon": "0664 1234567"}, "+436641234567"),
         ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "0664 1234567"}, DIFFER),
         ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "+43 664 1234567"}, "+436641234567"),
-        ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "n/a"}, "stands for no value"),
+        ("DE", {"Country": "Germany", "Country Code": "AT", "Phone": "n/a"}, "represents a missing value"),
         (None, {"Country": "\0D\0E\0", "Phone": "030 901820"}, "+4930901820"),
         ("DE", {"Country": "Canada", "Country Code": "+1", "Phone": "(415) 555-0132"}, PHONE),
         ("DE", {"Country": "Germany", "Dial Code": "+43", "Phone": "0664 1234567"}, "+436641234567"),

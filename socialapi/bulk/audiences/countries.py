@@ -133,6 +133,7 @@ _LINKS: Final = frozenset(
 _CODES_KEPT: Final = 1_024
 _MOST_CHARACTERS: Final = 60
 _calling_code: Final = re.compile(r"(?:\+ ?|00)?([1-9][0-9]{0,2})(?:\.0)?").fullmatch
+_plain_calling_code: Final = re.compile(r"[1-9][0-9]{0,2}(?:\.0)?").fullmatch
 _is_dotted: Final = re.compile(r"(?:[A-Za-z]\. ?){2}(?:[A-Za-z]\.?)?").fullmatch
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _is_subdivision: Final = re.compile("[A-Z]{2}-[A-Z0-9]{1,3}").fullmatch
@@ -147,6 +148,11 @@ def region_of(text: str) -> str | None:
     Germany`).
     """
     return _region_of(text.removeprefix("'")) if len(text) <= _MOST_CHARACTERS else None
+
+
+def is_plain_calling_code(text: str) -> bool:
+    """Returns whether a trimmed string is a calling code without a plus sign, which may also be a number of ISO 3166."""
+    return _plain_calling_code(text.removeprefix("'")) is not None
 
 
 @functools.lru_cache(_CODES_KEPT)

@@ -32,7 +32,7 @@ from socialapi.bulk.audiences.cleanup import (
     is_plain_phone_number,
     why_no_digest,
 )
-from socialapi.bulk.audiences.countries import region_of
+from socialapi.bulk.audiences.countries import is_plain_calling_code, region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.phone_starts import load_starts
 from socialapi.bulk.inputs.columns import is_value
@@ -122,8 +122,7 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 
 @functools.cache
 def add_null_words() -> Sequence[str]:
-    """Registers placeholders and their digests, and returns them. `hash_column` leaves these values to the normalizers.
-    """
+    """Registers placeholders and their digests, and returns them. `hash_column` leaves these values to the normalizers."""
     words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:
@@ -214,11 +213,11 @@ def service_id(text: str) -> Normalized:
 
 
 def phone_number(
-    text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
+    text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, if_invalid: str = ""
 ) -> Normalized:
     """Normalizes a phone number to E.164. `region` (see `phone_numbers.check_region`) applies to numbers without a
-    country code. Unless `is_region_sure`, they must be valid in that region. `phone_format` decides which numbers have
-    no country code.
+    country code. If it is unsure, `if_invalid` is the reason why a number that is not valid there is unusable.
+    `phone_format` decides which numbers have no country code.
 
     Removes the characters and words that exports leave around a number if exactly one number is left.
     """
@@ -238,7 +237,7 @@ def phone_number(
             raise Unusable(COMMENTED_OUT if text[0] == "#" else phone_numbers.MASKED)
     if (not is_plain or "/" in text) and phone_numbers.holds_several(text, region):
         raise Unusable(phone_numbers.SEVERAL)
-    number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)
+    number, remark = phone_numbers.number_in(text, region, phone_format, if_invalid=if_invalid)
     if phone_numbers.has_one_digit(text, number):
         raise Unusable(NULL_WORD)
     if number is None:
@@ -310,8 +309,7 @@ def _not_taken(text: str) -> Normalized:
 
 
 def _digest_only(text: str) -> Normalized:
-    """Returns the digest in a string, or an empty string if the string is blank. Raises Unusable for any other string.
-    """
+    """Returns the digest in a string, or an empty string if the string is blank. Raises Unusable for any other string."""
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 
@@ -320,18 +318,20 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
     """The normalizer of each kind, for rows without a country."""
 
     def __init__(
-        self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str], Normalizer] | None = None
+        self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str, bool], Normalizer] | None = None
     ) -> None:
         super().__init__(found)
-        self._in_region: Callable[[str], Mapping[IdentifierKind, Normalizer]] | None = None
+        self._in_region: Callable[[str, bool], Mapping[IdentifierKind, Normalizer]] | None = None
         if in_region is not None:
             self._in_region = functools.lru_cache(_REGIONS_KEPT)(
-                lambda region: {**self, "phone_number": in_region(region)}
+                lambda region, is_code: {**self, "phone_number": in_region(region, is_code)}
             )
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
         """Returns the normalizers for rows with this country, or this object if the country is empty."""
-        return self if not country or self._in_region is None else self._in_region(region_of(country) or UNKNOWN)
+        if not country or self._in_region is None:
+            return self
+        return self._in_region(region_of(country) or UNKNOWN, is_plain_calling_code(country))
 
 
 def normalizers(
@@ -352,13 +352,13 @@ def normalizers(
     taken = frozenset(kinds)
     region = None if default_region is None else phone_numbers.check_region(default_region)
 
-    def phone_number_in(of_row: str | None) -> Normalizer:
-        is_known = of_row != UNKNOWN
+    def phone_number_in(of_row: str, is_code: bool) -> Normalizer:
+        if_invalid = (
+            phone_numbers.NOT_IN_REGION if of_row == UNKNOWN else phone_numbers.NOT_WITH_CODE if is_code else ""
+        )
         return functools.partial(
             _bounded,
-            functools.partial(
-                phone_number, region=of_row if is_known else region, phone_format=phone_format, is_region_sure=is_known
-            ),
+            functools.partial(phone_number, region=of_row or region, phone_format=phone_format, if_invalid=if_invalid),
         )
 
     every: dict[IdentifierKind, Normalizer] = {

@@ -20,7 +20,9 @@ LOOKS_LIKE_FLOAT: Final = (
     "export the column as text"
 )
 """The reason for a warning about a string that should be an id or a code."""
-LOOKS_WRAPPED: Final = 'has spreadsheet marks around it (="…", an apostrophe), and is sent unchanged: export the column without them'
+LOOKS_WRAPPED: Final = (
+    'has spreadsheet marks around it (="…", an apostrophe), and is sent unchanged: export the column without them'
+)
 """The reason for a warning about a partner's id."""
 MAY_BE_FOREIGN: Final = (
     "has no plus sign and is read as a number of the default region or the row's country, but may belong to another "
@@ -37,6 +39,11 @@ UNKNOWN_COUNTRY: Final = (
     "or three letters from ISO 3166 (DE, DEU), the name of the country, or a calling code (49)"
 )
 """The reason for a warning about the countries of rows; the report contains one per column."""
+ROUNDED_ID: Final = (
+    "has only zeros after its first 15 digits, like all long ids near it, and is sent unchanged: a spreadsheet may have "
+    "rounded it, so export the column as text"
+)
+"""The reason for a warning about user ids; the report contains one per column."""
 MOJIBAKE: Final = (
     "looks like UTF-8 that was read in a different encoding (MÃ¼ller for Müller), and is sent unchanged: export the file again as "
     "UTF-8"

@@ -16,6 +16,7 @@ from socialapi.reports import (
     NOT_VALID,
     NULL_DIGEST,
     NULL_WORD,
+    ROUNDED_ID,
     UNKNOWN_COUNTRY,
     Forecast,
     IssueGroup,
@@ -30,7 +31,7 @@ P = TypeVar("P", bound=UploadReport)
 OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
 """A callback that receives row numbers in ascending order, their outcome, and an issue for each rejected row."""
 MAX_GROUPS: Final = 100
-_GROUPED: Final = (MAY_BE_FOREIGN, NOT_VALID, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
+_GROUPED: Final = (MAY_BE_FOREIGN, NOT_VALID, ROUNDED_ID, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
 """Warnings with these reasons are merged into one per column in a report, with the number of rows."""
 
 
@@ -110,8 +111,7 @@ class RowCounters:
     repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
     def take_in(self, rows: int) -> None:
-        """Counts rows that were read, and starts the rejects file. Raises InvalidInput if the file cannot be written.
-        """
+        """Counts rows that were read, and starts the rejects file. Raises InvalidInput if the file cannot be written."""
         if self.rejects_file is not None:
             self.rejects_file.columns = self.columns()
             self.rejects_file.begin()  # an earlier file is replaced only once there is input

@@ -25,6 +25,7 @@ from socialapi.reports import (
     LOOKS_WRAPPED,
     MAY_BE_FOREIGN,
     NOT_VALID,
+    ROUNDED_ID,
     UNKNOWN_COUNTRY,
     IssueGroup,
     LoadForecast,
@@ -123,9 +124,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     removals = report.removals.pending if isinstance(report, SyncReport) else 0
     if (report.pending or removals) and report.forecast is None:
         again = _AGAIN.get(type(report), "uploading")
-        output.print_text(
-            f"Pending and unread rows have no outcome yet; {again} the same file again is safe."
-        )
+        output.print_text(f"Pending and unread rows have no outcome yet; {again} the same file again is safe.")
     for group in report.reject_groups[:GROUPS_SHOWN]:
         _show_group(group, ": ", _what(group))
     if more := report.rejected - sum(min(group.count, ROWS_SHOWN) for group in report.reject_groups[:GROUPS_SHOWN]):
@@ -148,7 +147,16 @@ def _show_warnings(report: UploadReport) -> None:
         if group.reason.startswith(HOLDS_IDENTIFIERS):
             output.print_text(f"column {group.field}{_who(issue)} {_reason(group)}")
         elif group.reason.startswith(
-            (CLEANED, LOOKS_LIKE_FLOAT, LOOKS_WRAPPED, MAY_BE_FOREIGN, NOT_VALID, UNKNOWN_COUNTRY, EMPTY_KEY)
+            (
+                CLEANED,
+                LOOKS_LIKE_FLOAT,
+                LOOKS_WRAPPED,
+                MAY_BE_FOREIGN,
+                NOT_VALID,
+                ROUNDED_ID,
+                UNKNOWN_COUNTRY,
+                EMPTY_KEY,
+            )
         ):
             _show_group(group, ": ", f"{group.field} {_reason(group)}")
         elif not issue.row and issue.product_id is None:
@@ -186,7 +194,9 @@ def _show_vanished(report: UpsertReport) -> None:
     for product_id in report.vanished_ids[:PRODUCTS_SHOWN]:
         output.print_text(f"no longer in the feed: {product_id}")
     if report.vanished > PRODUCTS_SHOWN:
-        output.print_text(f"… {report.vanished - PRODUCTS_SHOWN:,} more products are not in the feed; --json lists up to 1,000")
+        output.print_text(
+            f"… {report.vanished - PRODUCTS_SHOWN:,} more products are not in the feed; --json lists up to 1,000"
+        )
 
 
 def _who(issue: RowIssue) -> str:

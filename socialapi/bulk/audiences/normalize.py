@@ -64,7 +64,7 @@ LONG_FLOAT: Final = (
 MAX_IDENTIFIER_CHARACTERS: Final = 1_000
 TOO_LONG: Final = f"has more than {MAX_IDENTIFIER_CHARACTERS:,} characters"
 NOT_TAKEN: Final = "is a kind of identifier that is not accepted here"
-NOT_HASHED: Final = "is not a SHA-256 digest, but require_hashed=True accepts nothing else"
+NOT_HASHED: Final = "is not a SHA-256 digest, but the name of its column or require_hashed=True accepts nothing else"
 
 
 class Unusable(Exception):
@@ -308,7 +308,7 @@ def _not_taken(text: str) -> Normalized:
     return "", ""
 
 
-def _digest_only(text: str) -> Normalized:
+def digest_only(text: str) -> Normalized:
     """Returns the digest in a string, or an empty string if the string is blank. Raises Unusable for any other string."""
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
@@ -369,7 +369,7 @@ def normalizers(
         "phone_number": functools.partial(phone_number, region=region, phone_format=phone_format),
     }
     if require_hashed:
-        every = dict.fromkeys(every, _digest_only)
+        every = dict.fromkeys(every, digest_only)
     every = {kind: functools.partial(_bounded, normalize) for kind, normalize in every.items()}
     every["partner_user_id"] = partner_user_id_of_model if of_models else partner_user_id
     found = {kind: every[kind] if kind in taken else _not_taken for kind in IDENTIFIER_KINDS}

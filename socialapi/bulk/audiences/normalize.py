@@ -147,6 +147,8 @@ def email(text: str) -> Normalized:
     if not text.isascii():
         plain = _full_width.sub(lambda found: chr(ord(found[0]) - 0xFEE0), text)
         removed, text = () if plain == text else ("full-width forms",), plain
+        if "\u0130" in text or "i\u0307" in text:  # in lower case, a Turkish İ would keep its dot as a second character
+            removed, text = (*removed, "dots of İ"), text.replace("\u0130", "i").replace("i\u0307", "i")
         remark = MOJIBAKE if _is_mojibake(text) or _is_mojibake(text.upper()) else ""
     address = text.lower()
     if is_ascii_email(address) is None and not is_email(address):

@@ -92,7 +92,9 @@ _extension: Final = re.compile(
     r"|nebenstelle|nst|app(?:arat)?|poste|anexo|ramal|toestel|tst|wewn?|内線|доб)\.?:?)\s*[0-9]{1,6}",
     re.IGNORECASE,
 ).fullmatch
-_separated: Final = re.compile(r"[/;,|&\n]|:::|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE).split
+_separated: Final = re.compile(
+    r"[/;,|&\n]|:::|[0-9)]\s+[^\W\d_]+\.?\s*:|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE
+).split
 is_masked: Final = re.compile(r"(?!^)[*\u2022\u25cf\u2026]|(?<![^\W\d_])[xX#?_](?:[ ./-]?[xX#?_])+(?![^\W\d_])").search
 without_footnote_mark: Final = functools.partial(re.compile(r"\s+(?:\*|\u2026|\?+)$").sub, "")
 _pluses: Final = re.compile(r"(?<![eE])\+").findall

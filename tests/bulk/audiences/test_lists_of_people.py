@@ -420,6 +420,8 @@ async def test_a_country_that_is_not_known_is_one_warning_and_the_default_holds(
         ("CI", "Côte d\u2019Ivoire, Cote d'Ivoire, Ivory Coast, CIV"),
         ("CZ", "Czech Republic, Czechia, Česko, Tschechien"),
         ("DO", "Dominican Republic, DOM"),
+        *(("ET", "ET, eth"), ("ST", "ST"), ("IT", "I, IT"), ("HK", "Hong Kong SAR China")),
+        ("LI", "Fürstentum Liechtenstein"),
         (None, "Atlantis, ZZ, n/a, N A, Europe, Bavaria, DE/FR, Germany France, 12345, 999, de-AT, -, +, the"),
     ],
 )
@@ -515,7 +517,9 @@ async def test_numbers_of_any_size_may_be_in_a_column_that_is_not_read() -> None
 async def test_several_columns_without_a_name_each_have_a_warning(tmp_path: Path) -> None:
     (path := tmp_path / "people.csv").write_text(f"email,,name,\n{ANN},{BOB},x,{BOB}\n")
     _, report = await uploaded(path)
-    assert ["column 2" in report.warning_details[0].reason, "column 4" in report.warning_details[1].reason] == [True] * 2
+    assert ["column 2" in report.warning_details[0].reason, "column 4" in report.warning_details[1].reason] == [
+        True
+    ] * 2
 
 
 async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tmp_path: Path) -> None:

@@ -214,7 +214,11 @@ def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
 
 @example("12E5")
 @example("00000000-0000-0000-0000-000000000001")
-@given(st.text(st.sampled_from("aZ0159-_.eE'\"= \u200b"), max_size=20) | st.uuids().map(str) | st.from_regex("[A-Z]-[0-9]{1,6}"))
+@given(
+    st.text(st.sampled_from("aZ0159-_.eE'\"= \u200b"), max_size=20)
+    | st.uuids().map(str)
+    | st.from_regex("[A-Z]-[0-9]{1,6}")
+)
 def test_a_partner_user_id_that_is_read_by_pattern_is_one_that_the_normalizer_does_not_change(text: str) -> None:
     (found,) = normalizing.plain_partner_user_ids([text])
     assert found is None or normalizers(IDENTIFIER_KINDS)["partner_user_id"](text) == (found, "")
@@ -243,3 +247,10 @@ def test_the_library_for_phone_numbers_is_imported_when_it_is_needed() -> None:
 )
 def test_letters_in_the_width_of_chinese_characters_are_those_of_ascii(text: str) -> None:
     assert normalizers(("email",))["email"](text)[0] == sha256("ada@example.com")
+
+
+@pytest.mark.parametrize("text", ["\u0130SMA\u0130L@EXAMPLE.COM", "i\u0307smai\u0307l@example.com"])
+def test_a_turkish_capital_i_with_a_dot_is_an_ordinary_i(text: str) -> None:
+    digest, remark = normalizers(("email",))["email"](text)
+    assert digest == sha256("ismail@example.com")
+    assert remark.startswith("was cleaned")

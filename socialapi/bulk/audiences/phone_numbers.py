@@ -175,7 +175,7 @@ def _plan(region: str, calling_code: int) -> Plan:
     assert judged is not None
     strip, abroad = dialled.national_prefix_for_parsing, dialled.international_prefix
     mobile = dialled.mobile.possible_length if dialled.mobile is not None else ()
-    mobile = [each for each in mobile if each > 0] or lengths.possible_length
+    mobile = tuple(each for each in mobile if each > 0) or lengths.possible_length
     return Plan(
         prefix=f"+{calling_code}",
         trunk=dialled.national_prefix or "",

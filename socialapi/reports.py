@@ -29,11 +29,21 @@ MAY_BE_FOREIGN: Final = (
     'country: set phone_format="national" or phone_format="international"'
 )
 """The reason for a warning about phone numbers; the report contains one per column."""
+NOT_VALID: Final = (
+    "has no country code, and is sent although it is not a valid number of the default region or the row's country: "
+    "check the region, and write a plus sign and the country code before foreign numbers"
+)
+"""The reason for a warning about phone numbers; the report contains one per column."""
 UNKNOWN_COUNTRY: Final = (
     "is not a known country, so the phone number is accepted only if it is valid in the default region: use two "
     "or three letters from ISO 3166 (DE, DEU), the name of the country, or a calling code (49)"
 )
 """The reason for a warning about the countries of rows; the report contains one per column."""
+ROUNDED_ID: Final = (
+    "has only zeros after its first 15 digits, like all long ids near it, and is sent unchanged: a spreadsheet may have "
+    "rounded it, so export the column as text"
+)
+"""The reason for a warning about user ids; the report contains one per column."""
 MOJIBAKE: Final = (
     "looks like UTF-8 that was read in a different encoding (MÃ¼ller for Müller), and is sent unchanged: export the file again as "
     "UTF-8"

@@ -13,8 +13,10 @@ from socialapi.reports import (
     MAX_ISSUES_KEPT,
     MAY_BE_FOREIGN,
     MOJIBAKE,
+    NOT_VALID,
     NULL_DIGEST,
     NULL_WORD,
+    ROUNDED_ID,
     UNKNOWN_COUNTRY,
     Forecast,
     IssueGroup,
@@ -29,7 +31,7 @@ P = TypeVar("P", bound=UploadReport)
 OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
 """A callback that receives row numbers in ascending order, their outcome, and an issue for each rejected row."""
 MAX_GROUPS: Final = 100
-_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
+_GROUPED: Final = (MAY_BE_FOREIGN, NOT_VALID, ROUNDED_ID, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
 """Warnings with these reasons are merged into one per column in a report, with the number of rows."""
 
 

@@ -24,6 +24,8 @@ from socialapi.reports import (
     LOOKS_LIKE_FLOAT,
     LOOKS_WRAPPED,
     MAY_BE_FOREIGN,
+    NOT_VALID,
+    ROUNDED_ID,
     UNKNOWN_COUNTRY,
     IssueGroup,
     LoadForecast,
@@ -145,7 +147,16 @@ def _show_warnings(report: UploadReport) -> None:
         if group.reason.startswith(IS_NOT_READ):
             output.print_text(f"column {group.field}{_who(issue)} {_reason(group)}")
         elif group.reason.startswith(
-            (CLEANED, LOOKS_LIKE_FLOAT, LOOKS_WRAPPED, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)
+            (
+                CLEANED,
+                LOOKS_LIKE_FLOAT,
+                LOOKS_WRAPPED,
+                MAY_BE_FOREIGN,
+                NOT_VALID,
+                ROUNDED_ID,
+                UNKNOWN_COUNTRY,
+                EMPTY_KEY,
+            )
         ):
             _show_group(group, ": ", f"{group.field} {_reason(group)}")
         elif not issue.row and issue.product_id is None:

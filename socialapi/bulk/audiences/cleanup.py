@@ -120,7 +120,9 @@ landline whatsapp sms m h w c p o t handy mobil privat dienstlich geschäftlich 
 festnetz portable domicile bureau travail fixe móvil movil celular casa trabajo oficina fijo cellulare ufficio
 fisso telemóvel trabalho escritório fixo mobiel thuis werk number nummer nr num numéro numero número phonenumber
 telefonnummer rufnummer mobilnummer handynummer telefonnr handynr mobilnr telnr 電話 携帯 kom тел телефон komórka
-dom praca telefon téléphone tél teléfono telefono telefone telefoon
+dom praca telefon téléphone tél teléfono telefono telefone telefoon pro perso professionnel personnel zentrale
+sekretariat empfang rezeption standard accueil secrétariat office reception switchboard hq centralita recepción
+centralino segreteria receptie centrale recepcja sekretariaat secretaria
 """
 _LABELS: Final = "|".join(_LABEL_WORDS.split())
 _SOME_LABELS: Final = rf"(?i:(?:{_LABELS})(?:[\s./-]+(?:{_LABELS}))*)"

@@ -51,7 +51,7 @@ Great-Britain England Scotland Wales Northern-Ireland Großbritannien Grande-Bre
 Grã-Bretanha Groot-Brittannië Inglaterra Angleterre 英国 United-Kingdom-of-Great-Britain-and-Northern-Ireland GD:Grenada
 GE:Georgia GF:French-Guiana GG:Guernsey GH:Ghana GI:Gibraltar GL:Greenland GM:Gambia GN:Guinea GP:Guadeloupe
 GQ:Equatorial-Guinea GR:Greece Griechenland Grèce Grecia Griekenland Grecja ギリシャ Hellas Ελλάδα GT:Guatemala GU:Guam
-GW:Guinea-Bissau GY:Guyana HK:Hong-Kong R.A.S.-chinoise-de-Hong-Kong RAE-de-Hong-Kong RAS-di-Hong-Kong
+GW:Guinea-Bissau GY:Guyana HK:Hong-Kong Hong-Kong-SAR-China R.A.S.-chinoise-de-Hong-Kong RAE-de-Hong-Kong RAS-di-Hong-Kong
 Hong-Kong-RAE-da-China SRA-Hongkong 中華人民共和国香港特別行政区 HN:Honduras HR:Croatia Kroatien Croatie Croacia Croazia Kroatië
 Chorwacja クロアチア Hrvatska HT:Haiti HU:Hungary Ungarn Hongrie Hungría Ungheria Hongarije Węgry ハンガリー Magyarország
 ID:Indonesia Indonesien Indonésie Indonezja インドネシア IE:Ireland Irland Irlande Irlanda Ierland Irlandia アイルランド Éire
@@ -60,11 +60,11 @@ IQ:Iraq IR:Iran Iran-Islamic-Republic-of IS:Iceland Island Islande Islandia Isla
 Italie Italia Włochy イタリア JE:Jersey JM:Jamaica JO:Jordan JP:Japan Japon Giappone Japão Japonia 日本 KE:Kenya
 KG:Kyrgyzstan KH:Cambodia KI:Kiribati KM:Comoros KN:St.-Kitts-Nevis KP:North-Korea KR:South-Korea Korea-South Südkorea Corée-du-Sud
 Corea-del-Sur Corea-del-Sud Coreia-do-Sul Zuid-Korea Korea-Południowa 韓国 Republic-of-Korea KW:Kuwait KY:Cayman-Islands
-KZ:Kazakhstan LA:Laos Lao-People's-Democratic-Republic LB:Lebanon LC:St.-Lucia LI:Liechtenstein LK:Sri-Lanka LR:Liberia
+KZ:Kazakhstan LA:Laos Lao-People's-Democratic-Republic LB:Lebanon LC:St.-Lucia LI:Liechtenstein Fürstentum-Liechtenstein LK:Sri-Lanka LR:Liberia
 LS:Lesotho LT:Lithuania Litauen Lituanie Lituania Litouwen Litwa リトアニア LU:Luxembourg Luxemburg Luxemburgo Lussemburgo
 Luksemburg ルクセンブルク Lëtzebuerg LV:Latvia Lettland Lettonie Letonia Lettonia Letland Łotwa ラトビア LY:Libya MA:Morocco
 Marokko Maroc Marruecos Marocco Marrocos Maroko モロッコ MC:Monaco MD:Moldova ME:Montenegro MF:St.-Martin MG:Madagascar
-MH:Marshall-Islands MK:North-Macedonia Macedonia ML:Mali MM:Myanmar Burma MN:Mongolia MO:Macao Macau
+MH:Marshall-Islands MK:North-Macedonia Macedonia ML:Mali MM:Myanmar Burma MN:Mongolia MO:Macao Macau Macao-SAR-China
 MP:Northern-Mariana-Islands MQ:Martinique MR:Mauritania MS:Montserrat MT:Malta Malte マルタ MU:Mauritius MV:Maldives
 MW:Malawi MX:Mexico Mexiko Mexique Messico Meksyk メキシコ MY:Malaysia Malaisie Malasia Maleisië Malezja マレーシア
 MZ:Mozambique NA:Namibia NC:New-Caledonia NE:Niger NF:Norfolk-Island NG:Nigeria ナイジェリア NI:Nicaragua NL:Netherlands
@@ -133,6 +133,7 @@ _LINKS: Final = frozenset(
 _CODES_KEPT: Final = 1_024
 _MOST_CHARACTERS: Final = 60
 _calling_code: Final = re.compile(r"(?:\+ ?|00)?([1-9][0-9]{0,2})(?:\.0)?").fullmatch
+_plain_calling_code: Final = re.compile(r"[1-9][0-9]{0,2}(?:\.0)?").fullmatch
 _is_dotted: Final = re.compile(r"(?:[A-Za-z]\. ?){2}(?:[A-Za-z]\.?)?").fullmatch
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _is_subdivision: Final = re.compile("[A-Z]{2}-[A-Z0-9]{1,3}").fullmatch
@@ -162,6 +163,11 @@ def may_be_country(text: str) -> bool:
     return not (is_word or is_number) and region_of(text) is not None
 
 
+def is_plain_calling_code(text: str) -> bool:
+    """Returns whether a trimmed string is a calling code without a plus sign, which may also be a number of ISO 3166."""
+    return _plain_calling_code(text.removeprefix("'")) is not None
+
+
 def calling_code_of(country: str) -> int | None:
     """Returns the calling code of a country, which several countries may share, or None if the country is unknown."""
     import phonenumbers
@@ -184,8 +190,10 @@ def _region_of_one(text: str) -> str | None:
     if (code := _calling_code(text)) is not None:
         region = phonenumbers.COUNTRY_CODE_TO_REGION_CODE.get(int(code[1]), ("",))[0]
     else:
-        words = _words_of(text.replace(".", "").replace(" ", "") if _is_dotted(text) else text)
-        letters = words[0].upper() if len(words) == 1 else ""
+        name = text.replace(".", "").replace(" ", "") if _is_dotted(text) else text
+        words = _words_of(name)
+        # ET and ST, which are other words in names, are also codes.
+        letters = next((each[0].upper() for each in (words_in(name).split(), words) if len(each) == 1), "")
         letters = _OTHER_CODES.get(letters, letters)
         region = _by_alpha_3().get(letters) or _by_name().get("".join(words), letters)
     return region if region in phonenumbers.SUPPORTED_REGIONS else None

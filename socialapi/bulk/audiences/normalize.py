@@ -32,7 +32,7 @@ from socialapi.bulk.audiences.cleanup import (
     is_plain_phone_number,
     why_no_digest,
 )
-from socialapi.bulk.audiences.countries import UNCLEAR, region_of
+from socialapi.bulk.audiences.countries import UNCLEAR, is_plain_calling_code, region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.phone_starts import load_starts
 from socialapi.bulk.inputs.columns import is_value
@@ -65,7 +65,7 @@ LONG_FLOAT: Final = (
 MAX_IDENTIFIER_CHARACTERS: Final = 1_000
 TOO_LONG: Final = f"has more than {MAX_IDENTIFIER_CHARACTERS:,} characters"
 NOT_TAKEN: Final = "is a kind of identifier that is not accepted here"
-NOT_HASHED: Final = "is not a SHA-256 digest, but require_hashed=True accepts nothing else"
+NOT_HASHED: Final = "is not a SHA-256 digest, but the name of its column or require_hashed=True accepts nothing else"
 
 
 class Unusable(Exception):
@@ -156,6 +156,8 @@ def email(text: str) -> Normalized:
     if not text.isascii():
         plain = _full_width.sub(lambda found: chr(ord(found[0]) - 0xFEE0), text)
         removed, text = () if plain == text else ("full-width forms",), plain
+        if "\u0130" in text or "i\u0307" in text:  # in lower case, a Turkish İ would keep its dot as a second character
+            removed, text = (*removed, "dots of İ"), text.replace("\u0130", "i").replace("i\u0307", "i")
         remark = MOJIBAKE if is_mojibake(text) or is_mojibake(text.upper()) else ""
     address = text.lower()
     if is_ascii_email(address) is None and not is_email(address):
@@ -216,11 +218,11 @@ def service_id(text: str) -> Normalized:
 
 
 def phone_number(
-    text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
+    text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, if_invalid: str = ""
 ) -> Normalized:
     """Normalizes a phone number to E.164. `region` (see `phone_numbers.check_region`) applies to numbers without a
-    country code. Unless `is_region_sure`, they must be valid in that region. `phone_format` decides which numbers have
-    no country code.
+    country code. If it is unsure, `if_invalid` is the reason why a number that is not valid there is unusable.
+    `phone_format` decides which numbers have no country code.
 
     Removes the characters and words that exports leave around a number if exactly one number is left.
     """
@@ -240,7 +242,7 @@ def phone_number(
             raise Unusable(COMMENTED_OUT if text[0] == "#" else phone_numbers.MASKED)
     if (not is_plain or "/" in text) and phone_numbers.holds_several(text, region):
         raise Unusable(phone_numbers.SEVERAL)
-    number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)
+    number, remark = phone_numbers.number_in(text, region, phone_format, if_invalid=if_invalid)
     if phone_numbers.has_one_digit(text, number):
         raise Unusable(NULL_WORD)
     if number is None:
@@ -265,9 +267,10 @@ def _phone_number_of_unclear_country(
         is_complete = has_code or digits[:1] == area_code[0] == "0"
         candidates = (candidates[:1] or [default_region]) if is_complete else [None]
     found, why = dict[str, str](), phone_numbers.NO_REGION
+    if_invalid = "" if area_code else phone_numbers.NOT_IN_REGION
     for region in candidates:
         try:
-            found.update([phone_number(text, region, phone_format, is_region_sure=area_code != "")])
+            found.update([phone_number(text, region, phone_format, if_invalid=if_invalid)])
         except Unusable as problem:
             why = problem.reason
     if len(found) == 1:
@@ -336,7 +339,7 @@ def _not_taken(text: str) -> Normalized:
     return "", ""
 
 
-def _digest_only(text: str) -> Normalized:
+def digest_only(text: str) -> Normalized:
     """Returns the digest in a string, or an empty string if the string is blank. Raises Unusable for any other string."""
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
@@ -346,20 +349,22 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
     """The normalizer of each kind, for rows without a country."""
 
     def __init__(
-        self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str], Normalizer] | None = None
+        self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str, bool], Normalizer] | None = None
     ) -> None:
         super().__init__(found)
-        self._in_region: Callable[[str], Mapping[IdentifierKind, Normalizer]] | None = None
+        self._in_region: Callable[[str, bool], Mapping[IdentifierKind, Normalizer]] | None = None
         if in_region is not None:
             self._in_region = functools.lru_cache(_REGIONS_KEPT)(
-                lambda region: {**self, "phone_number": in_region(region)}
+                lambda region, is_code: {**self, "phone_number": in_region(region, is_code)}
             )
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
         """Returns the normalizers for rows with this country, or this object if the country is empty."""
         if not country or self._in_region is None:
             return self
-        return self._in_region(country if country.startswith(UNCLEAR) else region_of(country) or UNKNOWN)
+        if country.startswith(UNCLEAR):
+            return self._in_region(country, False)
+        return self._in_region(region_of(country) or UNKNOWN, is_plain_calling_code(country))
 
 
 def normalizers(
@@ -380,16 +385,16 @@ def normalizers(
     taken = frozenset(kinds)
     region = None if default_region is None else phone_numbers.check_region(default_region)
 
-    def phone_number_in(of_row: str) -> Normalizer:
+    def phone_number_in(of_row: str, is_code: bool) -> Normalizer:
         if of_row.startswith(UNCLEAR):
             unclear = functools.partial(_phone_number_of_unclear_country, of_row, region, phone_format)
             return functools.partial(_bounded, unclear)
-        is_known = of_row != UNKNOWN
+        if_invalid = (
+            phone_numbers.NOT_IN_REGION if of_row == UNKNOWN else phone_numbers.NOT_WITH_CODE if is_code else ""
+        )
         return functools.partial(
             _bounded,
-            functools.partial(
-                phone_number, region=of_row if is_known else region, phone_format=phone_format, is_region_sure=is_known
-            ),
+            functools.partial(phone_number, region=of_row or region, phone_format=phone_format, if_invalid=if_invalid),
         )
 
     every: dict[IdentifierKind, Normalizer] = {
@@ -400,7 +405,7 @@ def normalizers(
         "phone_number": functools.partial(phone_number, region=region, phone_format=phone_format),
     }
     if require_hashed:
-        every = dict.fromkeys(every, _digest_only)
+        every = dict.fromkeys(every, digest_only)
     every = {kind: functools.partial(_bounded, normalize) for kind, normalize in every.items()}
     every["partner_user_id"] = partner_user_id_of_model if of_models else partner_user_id
     found = {kind: every[kind] if kind in taken else _not_taken for kind in IDENTIFIER_KINDS}

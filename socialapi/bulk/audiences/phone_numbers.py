@@ -14,7 +14,7 @@ import attrs
 
 from socialapi.errors import InvalidInput
 from socialapi.problems import BrokenRule
-from socialapi.reports import MAY_BE_FOREIGN
+from socialapi.reports import MAY_BE_FOREIGN, NOT_VALID
 
 PhoneFormat = Literal["auto", "international", "national"]
 """How digits without a plus sign are read. "auto": as a number of the region or with a country code, whichever is
@@ -33,9 +33,18 @@ CODE_TWICE: Final = (
     "country code, and the trunk prefix before a national number"
 )
 SEVERAL: Final = "has more than one phone number"
-NO_NUMBER: Final = "is a date or an IP address, not a phone number"
+NO_NUMBER: Final = "is a date, an amount or an IP address, not a phone number"
 MASKED: Final = "has x, * or other signs in place of digits"
 NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is unknown"
+NOT_WITH_CODE: Final = (
+    "is not valid with the calling code of the row, which may be a number of ISO 3166: write two letters (DE), or a plus "
+    "sign before a calling code (+49)"
+)
+TWO_CODES: Final = "is valid with its country code written once or twice: write it once"
+WITH_TRUNK: Final = (
+    "begins with a 0 that numbers of its country do not have: write a plus sign, the country code and the rest of the "
+    "number, or the country of the row"
+)
 FOREIGN: Final = (
     "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a country "
     'column, or set phone_format="international"'
@@ -43,19 +52,21 @@ FOREIGN: Final = (
 
 OLD_PREFIX: Final = "begins with 01, 044 or 045, which are no longer dialed in Mexico: write +52 and the ten digits"
 
+_PLUS_SIGNS: Final = ("+", "\uff0b")
 _ABROAD: Final = "(?:00|011(?=[1-9][0-9]{9}))"
 """The prefixes dialed before a country code: 00 in most countries, 011 in North America."""
+_has_country_code: Final = re.compile(f"[ (]*0[ ()-]*0|.*[{''.join(_PLUS_SIGNS)}]").match
 _starts_abroad: Final = re.compile(_ABROAD).match
 PUNCTUATION: Final = str.maketrans("", "", " -.()/")
-_PLUS_SIGNS: Final = ("+", "\uff0b")
 # Shorter strings follow special rules, and longer strings are not phone numbers. Both are passed to the library.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
-# Matches dates, IP addresses, and numbers that a spreadsheet changed (.0 or ,0 at the end, or an exponent). An IP
+# Matches dates, amounts, IP addresses, and numbers that a spreadsheet changed (.0 or ,0 at the end, or an exponent). An IP
 # address whose last parts have two digits each does not match: phone numbers of several countries look the same.
 _is_no_number: Final = re.compile(
     r"[+(]?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)"
-    r"|(?P<other>[0-3]?[0-9]([./-])[0-3]?[0-9]\2(?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}([./-])[01]?[0-9]\3[0-3]?[0-9]"
+    r"|(?P<other>[-€$£ ]*(?:[0-9]+,[0-9]{2}|[1-9][0-9]{0,2}(?:(?:[.' ][0-9]{3})+,|(?:[,' ][0-9]{3})+\.)[0-9]{2})[€$£ ]*"
+    r"|[0-3]?[0-9]([./-])[0-3]?[0-9]\2(?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}([./-])[01]?[0-9]\3[0-3]?[0-9]"
     r"|(?!.*\.[0-9]{2}\.[0-9]{2}$)(?:(?:[1-9]?[0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])(?:\.|$)){4})"
 ).fullmatch
 _MAX_E164_DIGITS: Final = 15
@@ -81,7 +92,9 @@ _extension: Final = re.compile(
     r"|nebenstelle|nst|app(?:arat)?|poste|anexo|ramal|toestel|tst|wewn?|内線|доб)\.?:?)\s*[0-9]{1,6}",
     re.IGNORECASE,
 ).fullmatch
-_separated: Final = re.compile(r"[/;,|&\n]|:::|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE).split
+_separated: Final = re.compile(
+    r"[/;,|&\n]|:::|[0-9)]\s+[^\W\d_]+\.?\s*:|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE
+).split
 is_masked: Final = re.compile(r"(?!^)[*\u2022\u25cf\u2026]|(?<![^\W\d_])[xX#?_](?:[ ./-]?[xX#?_])+(?![^\W\d_])").search
 without_footnote_mark: Final = functools.partial(re.compile(r"\s+(?:\*|\u2026|\?+)$").sub, "")
 _pluses: Final = re.compile(r"(?<![eE])\+").findall
@@ -120,10 +133,13 @@ class Plan:
     """The prefix dialed before a national number within the region; may be empty."""
     longest_mobile: int
     """The number of digits in the longest mobile number."""
+    shortest_mobile: int
     possible: frozenset[int]
     """The possible lengths of national numbers that can be dialed from anywhere, not only locally."""
     full: frozenset[int]
     """The possible lengths of numbers after the national prefix is stripped."""
+    begins_with_zero: bool
+    """Whether national numbers, without a trunk prefix, may begin with 0, as in Italy."""
     is_national: Callable[[str], object]
     strip_prefix: Callable[[str], re.Match[str] | None] | None
     starts_abroad: Callable[[str], object] | None
@@ -159,14 +175,19 @@ def _plan(region: str, calling_code: int) -> Plan:
     assert judged is not None
     strip, abroad = dialled.national_prefix_for_parsing, dialled.international_prefix
     mobile = dialled.mobile.possible_length if dialled.mobile is not None else ()
+    mobile = tuple(each for each in mobile if each > 0) or lengths.possible_length
     return Plan(
         prefix=f"+{calling_code}",
         trunk=dialled.national_prefix or "",
-        longest_mobile=max(mobile, default=0) if max(mobile, default=0) > 0 else max(lengths.possible_length),
+        longest_mobile=max(mobile),
+        shortest_mobile=min(mobile),
         possible=frozenset(
             each for each in judged.possible_length if each + len(str(calling_code)) <= _MAX_E164_DIGITS
         ),
         full=frozenset(lengths.possible_length),
+        begins_with_zero=any(
+            each is not None and (each.example_number or "").startswith("0") for each in (main.mobile, main.fixed_line)
+        ),
         is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
         strip_prefix=re.compile(strip).match if strip else None,
         starts_abroad=re.compile(abroad).match if abroad else None,
@@ -212,12 +233,28 @@ def e164(text: str, region: str | None) -> str | None:
 
 
 def number_in(
-    text: str, region: str | None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
+    text: str, region: str | None, phone_format: PhoneFormat = "auto", *, if_invalid: str = ""
 ) -> tuple[str | None, str]:
     """Returns the number in E.164 and a remark about how it was read; None and the reason if it cannot be used.
 
-    `text` and `region` are as for `e164`. Unless `is_region_sure`, a number of the region must be valid there.
+    `text` and `region` are as for `e164`. A number of the region that is not valid there has the remark `NOT_VALID`.
+    If the region is unsure, `if_invalid` is the reason why such a number cannot be used.
     """
+    read, remark = _as_written(text, region, phone_format)
+    number, problem = (None, remark) if read is None else _with_one_start(read)
+    if number is None:
+        return None, problem
+    if region is not None and not _has_country_code(text) and number.startswith(prefix := home_plan(region).prefix):
+        # A 0 that a country does not have also speaks against the country, if that is unsure.
+        if if_invalid and number != read:
+            return None, if_invalid
+        if not is_valid(prefix, number[len(prefix) :], region):
+            return (None, if_invalid) if if_invalid else (number, NOT_VALID)
+    return number, remark
+
+
+def _as_written(text: str, region: str | None, phone_format: PhoneFormat) -> tuple[str | None, str]:
+    """Returns the number and a remark as `number_in` does, valid or not."""
     digits = text.translate(PUNCTUATION)
     if not digits[1:].isdigit():
         if (found := _extension(text)) is not None:
@@ -236,13 +273,28 @@ def number_in(
         number, remark = e164(text, region), ""
     else:
         number, remark = _in_region(text, digits, region, phone_format)
-    if number is None:
-        return None, remark or why_not(text, region)
-    if not is_region_sure and region is not None and text[0] not in _PLUS_SIGNS:
-        prefix = home_plan(region).prefix
-        if number.startswith(prefix) and not is_valid(prefix, number[len(prefix) :], region):
-            return None, NOT_IN_REGION
-    return number, remark
+    return number, remark if number is not None else remark or why_not(text, region)
+
+
+def _with_one_start(number: str) -> tuple[str | None, str]:
+    """Returns a number in E.164 without a second country code, or a trunk prefix 0 that its country does not have, if
+    it is valid only without it. Returns None and a reason if both readings are valid, or if neither is and the 0 cannot
+    be part of the number.
+    """
+    plan = plan_of(number[1:])
+    if plan is None:
+        return number, ""
+    national, code = number[len(plan.prefix) :], plan.prefix[1:]
+    is_zero = national.startswith("0") and not plan.begins_with_zero
+    if not is_zero and not national.startswith(code):
+        return number, ""
+    is_whole, digits = is_valid(plan.prefix, national), national[1 if is_zero else len(code) :]
+    if is_whole and len(digits) < plan.shortest_mobile:  # an ordinary number, such as one of the area 491 in Germany
+        return number, ""
+    rest = _if_valid(e164(plan.prefix + digits, None))
+    if rest is None:
+        return (None, WITH_TRUNK) if is_zero and not is_whole else (number, "")
+    return (None, TWO_CODES) if is_whole else _with_one_start(rest)
 
 
 def _in_region(text: str, digits: str, region: str, phone_format: PhoneFormat) -> tuple[str | None, str]:

@@ -151,7 +151,9 @@ def _validity(prefix: str, start: str, length: int) -> frozenset[bool]:
         patterns = dict.fromkeys(f"(?:{each})" for each, lengths in types if not lengths or length in lengths)
         both = [_outcomes(general, start, length), _outcomes("|".join(patterns), start, length)] if patterns else []
         outcomes.append(frozenset({False}) if not both or {False} in both else both[0] | both[1])
-    return frozenset({True}) if {True} in outcomes else frozenset[bool]().union(*outcomes)
+        if outcomes[-1] == {True}:  # the main region of the calling code is the first
+            return outcomes[-1]
+    return frozenset[bool]().union(*outcomes)
 
 
 def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) -> bool:
@@ -174,8 +176,8 @@ def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) 
 
 
 def _is_read_alike(digits: str, start: str, region: str) -> bool:
-    """Returns whether `number_in` treats all numbers of this length that begin with `start` and have no plus sign
-    alike.
+    """Returns whether all numbers that have this length, begin with `start` and have no plus sign are valid in the
+    region, and `number_in` treats them alike.
     """
     home, other = home_plan(region), plan_of(digits)
     code = 0 if other is None else len(other.prefix) - 1
@@ -189,19 +191,37 @@ def _is_read_alike(digits: str, start: str, region: str) -> bool:
     if start.startswith(home.prefix[1:]) and home.patterns[0] and _automaton(home.patterns[0]).after(start[code:]):
         return False
     if home.trunk and start.startswith(home.trunk):
-        return True
+        size = len(home.trunk)
+        return _validity(home.prefix, start[size:], len(digits) - size) == {True}
     number = None if other is None else other.e164(digits[code:])
     if other is not None and number is not None:
         size = len(number) - len(other.prefix)
         if len(_validity(other.prefix, start[len(digits) - size :], size)) > 1:
             return False
-    return len(_validity(home.prefix, start, len(digits))) == 1
+    return _validity(home.prefix, start, len(digits)) == {True}
 
 
 def _is_settled_abroad(digits: str, start: str) -> bool:
     plan = plan_of(digits)
     code = 0 if plan is None else len(plan.prefix) - 1
     return plan is not None and plan.e164(digits[code:]) is not None and _is_settled(plan, start[code:], digits[code:])
+
+
+def _has_one_start(prefix: str, start: str, length: int) -> bool:
+    """Returns whether `number_in` removes no second country code or 0 from numbers of this length that begin with
+    `start` after the prefix, which is a plus sign or also has the country code.
+    """
+    plan = plan_of(prefix[1:] + start)
+    assert plan is not None  # one of the numbers was read
+    code, skipped = plan.prefix[1:], len(plan.prefix) - len(prefix)
+    start, length = start[skipped:], length - skipped
+    if start.startswith("0"):
+        return plan.begins_with_zero
+    if not code.startswith(start) and not start.startswith(code):
+        return True
+    rest = length - len(code)
+    is_short = rest < min(each for each in plan.possible if each > 0)
+    return is_short or (rest < plan.shortest_mobile and _validity(plan.prefix, start, length) == {True})
 
 
 _looked_at: Final = set[tuple[str, str, int]]()
@@ -231,7 +251,7 @@ def load_starts(cells: Sequence[object], region: str | None) -> bool:
         _looked_at.add((where, start, len(digits)))
         prefix = "+" if home is None else home.prefix
         is_alike = _is_read_alike(digits, start, where) if where else _is_settled_abroad(digits, start)
-        if is_alike and not _has_odd_start(digits):
+        if is_alike and not _has_odd_start(digits) and _has_one_start(prefix, start[skipped:], len(digits) - skipped):
             read = {number_in(text, where or None, each) for each in _NATIONAL_FORMATS}
             if read == {(prefix + digits[skipped:], "")}:
                 add_phone_start(where, prefix, trunk, start, len(digits))

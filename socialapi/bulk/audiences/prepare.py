@@ -3,6 +3,7 @@
 import datetime
 import functools
 import operator
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations, compress, groupby
@@ -28,6 +29,7 @@ from socialapi.bulk.audiences.normalize import (
     Normalized,
     Normalizer,
     Unusable,
+    digest_only,
     hashed_column,
     normalizers,
     partner_user_id_of_model,
@@ -52,7 +54,7 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.validation import Faults, format_timestamp, moment_in_utc
 from socialapi.problems import BrokenRule
-from socialapi.reports import CLEANED, UNKNOWN_COUNTRY, RowIssue
+from socialapi.reports import CLEANED, ROUNDED_ID, UNKNOWN_COUNTRY, RowIssue
 
 NO_OPERATION: Final = "is neither Update nor Delete"
 NOT_LATER: Final = "is not later than effective_at"
@@ -75,6 +77,15 @@ _VALUES_AT_ONCE: Final = 5_000
 
 _PHONES_AT_ONCE: Final = 8
 """The maximum number of unusual phone numbers that are parsed in one step. The slowest take 0.2 ms each."""
+
+_names_digests: Final = re.compile("hash|sha[ _-]?256", re.IGNORECASE).search
+_MAX_DIGITS_KEPT: Final = 15
+"""The number of digits that spreadsheets keep. They replace further digits with zeros."""
+_LONGEST_ID: Final = 20
+_FEWEST_ZEROS: Final = 6
+"""The number of zeros that are unlikely to be a coincidence."""
+_CELLS_WITHOUT_LONG_ID: Final = 100
+"""The number of cells that are examined in a column of short ids."""
 
 Problem = tuple[str, str]
 """A field and a reason."""
@@ -189,13 +200,13 @@ class Preparer:
                     by_country = kind == "phone_number" and self._reads_national and part.layout.countries
                     countries = countries_of(part, field) if by_country else ()
                     region = self._region if countries or not part.layout.countries else None
-                    cells, require_hashed = part.columns[at], self._require_hashed
+                    cells, require_hashed = part.columns[at], self._require_hashed or _is_of_digests(field, kind)
                     columns.append((kind, hashed_column(kind, cells, region, countries, require_hashed=require_hashed)))
                 elif kind == "partner_user_id" and self._takes_partner_user_ids:
                     columns.append((kind, Texts(plain_partner_user_ids(part.columns[at]))))
                 else:
                     columns.append((kind, (Texts if kind == "partner_user_id" else Digests)([None] * part.size)))
-                yield _PAUSE
+                yield PreparedBlock(cleaned=_rounded_ids(part, at, field)) if kind == "service_id" else _PAUSE
             undecided = [0] * part.size
             for (at, _, _), (_, values) in zip(block.layout.identifiers, columns, strict=True):
                 for index in values.undecided():
@@ -284,6 +295,8 @@ class Preparer:
     def _normalizer(self, block: UserBlock, index: int, field: str, kind: IdentifierKind) -> Normalizer:
         if kind == "phone_number" and block.layout.countries:
             return self._normalizers.in_country(country_of(block, index, field)[1])[kind]
+        if kind in self._hashed_kinds and _is_of_digests(field, kind):
+            return digest_only
         return (self._of_models if block.layout.is_of_models else self._normalizers)[kind]
 
     def _complete(
@@ -371,6 +384,27 @@ class Preparer:
             format_timestamp(starts) if starts else None,
             format_timestamp(ends) if ends else self._expires_default,
         )
+
+
+def _is_of_digests(field: str, kind: IdentifierKind) -> bool:
+    """Returns whether a column has digests of device ids, by its name. Without the name, an MD5 digest looks like an id."""
+    return kind == "device_id" and _names_digests(field) is not None
+
+
+def _rounded_ids(block: UserBlock, at: int, field: str) -> list[RowIssue]:
+    """Returns a warning for each user id of more than fifteen digits, if all of them have only zeros after these digits."""
+    rows, zeros = list[int](), 0
+    for index, cell in enumerate(block.columns[at]):
+        is_id = isinstance(cell, int) and 0 < cell < 10**_LONGEST_ID
+        text = cell.strip() if isinstance(cell, str) else str(cell) if is_id else ""
+        if _MAX_DIGITS_KEPT < len(text) <= _LONGEST_ID and text.isdigit():
+            if text[_MAX_DIGITS_KEPT:].strip("0"):
+                return []
+            rows.append(block.first_number + index)
+            zeros += len(text) - _MAX_DIGITS_KEPT
+        elif index == _CELLS_WITHOUT_LONG_ID and not rows:
+            return []
+    return [RowIssue(row, shown_name(field), ROUNDED_ID) for row in rows] if zeros >= _FEWEST_ZEROS else []
 
 
 def _ends_of_steps(undecided: Sequence[int]) -> Iterator[int]:

@@ -19,6 +19,8 @@ EXACT_LIMIT: Final = 2**53 - 1
 """The limit up to which a 64-bit float represents every integer exactly."""
 _MAX_EXACT_DIGITS: Final = 15
 _DIGEST_BYTES: Final = 32
+_UUID_BYTES: Final = 16
+_VERSION_OF_DEVICE_IDS: Final = 4
 _MAX_DECIMALS: Final = 1_000
 """The maximum number of decimal places that are checked. Checking a million takes as long as reading a file."""
 NOT_TEXT: Final = "is neither text nor a whole number"
@@ -124,13 +126,18 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text_of_bytes(data: bytes) -> str | None:
-    """Returns the text of UTF-8 bytes, the hexadecimal digits of a 32-byte digest, or None for other bytes."""
+    """Returns the text of UTF-8 bytes, the hexadecimal digits of a 32-byte digest, the UUID in 16 bytes of random bits,
+    or None for other bytes.
+    """
     try:
         text = data.decode()
     except UnicodeDecodeError:
         text = ""
     if len(data) == _DIGEST_BYTES and not (text and text.isprintable()):
         return data.hex()
+    if len(data) == _UUID_BYTES and not (text and text.isprintable()):
+        found = uuid.UUID(bytes=data)
+        return str(found) if found.version == _VERSION_OF_DEVICE_IDS else None  # else it may be an MD5 digest
     return text if text or not data else None
 
 

@@ -146,7 +146,14 @@ def test_what_is_not_unmistakable_is_unusable(text: str) -> None:
         *("+49176\u200b12345678", "\u202a+4917612345678\u202c", "+49 176\u00ad12345678", "\ufeff+4917612345678"),
         *("mobil +49 176 12345678", "Tel. (privat): +49 176 12345678", "Handy-Nr.: +49 176 12345678"),
         *("whatsapp:+4917612345678", "тел. +49 176 12345678", "+4917612345678 (work cell)"),
-        *("+4917612345678 (mobile)", "+49 176 12345678 privat", "+49 176 12345678 - Handy", "Mobil: +49 176 12345678"),
+        *(
+            "+4917612345678 (mobile)",
+            "+49 176 12345678 privat",
+            "+49 176 12345678 (Zentrale)",
+            "+49 176 12345678 (pro)",
+            "+49 176 12345678 - Handy",
+            "Mobil: +49 176 12345678",
+        ),
         "tel:0176-12345678;phone-context=+49",
     ],
 )
@@ -177,6 +184,7 @@ SCIENTIFIC = "is in scientific notation, like a long number from a spreadsheet, 
                 *("+49 30 901820/901821", "089/123456/654321", "06221 45678, 45679", "06221 45678/79"),
             )
         ),
+        ("Phone:(030) 9018202 Mobile:(0171) 3920012", "has more than one phone number"),  # of QuickBooks
         ("0711 123456 654321", "is not a possible phone number"),  # 17 digits, and E.164 has 15
         ("ada@+4917612345678", WORDS_BEFORE),
         *(

@@ -3,13 +3,14 @@
 Such a row takes ten times as long as others, so that a few of them in a hundred decide about the whole.
 """
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.audiences import normalize, prepare
+from socialapi.bulk.audiences import normalize, phone_starts, prepare
 from socialapi.bulk.rows import Row, RowBlock
 from tests.bulk.model_service import ModelService, job_of
 
@@ -83,6 +84,7 @@ async def test_few_rows_of_an_ordinary_export_are_looked_at_one_by_one(
         rows += 1
         return row_of(block, index)
 
+    monkeypatch.setattr(phone_starts, "LOADING_SECONDS", math.inf)
     monkeypatch.setattr(prepare, "plain_value", counted_value)
     monkeypatch.setattr(RowBlock, "row", counted_row)
     job = job_of(ModelService(), [{"email": email, "phone": phone} for email, phone in records()], default_region="DE")
@@ -95,7 +97,13 @@ async def test_few_rows_of_an_ordinary_export_are_looked_at_one_by_one(
 async def test_numbers_of_rows_with_a_country_are_read_together_too(monkeypatch: pytest.MonkeyPatch) -> None:
     undecided = list[str]()
     monkeypatch.setattr(prepare, "plain_value", lambda _, text: undecided.append(text))
-    forms = (("0170 {:07}", "DE"), ("0664 {:07}", "at"), ("07911 {:06}", "44"), ("06 {:08}", "FRA"), ("0151 {:07}", ""))
+    forms = (
+        ("0170 {:07}", "DE"),
+        ("0664 {:07}", "at"),
+        ("07400 {:06}", "44"),
+        ("06 {:08}", "FRA"),
+        ("0151 2{:07}", ""),
+    )
     rows = [(form.format(number + 1), country) for number in range(200) for form, country in forms]
     job = job_of(ModelService(), [{"phone": phone, "country": each} for phone, each in rows], default_region="DE")
     report = await job.run()

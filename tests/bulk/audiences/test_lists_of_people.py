@@ -420,6 +420,8 @@ async def test_a_country_that_is_not_known_is_one_warning_and_the_default_holds(
         ("CI", "Côte d\u2019Ivoire, Cote d'Ivoire, Ivory Coast, CIV"),
         ("CZ", "Czech Republic, Czechia, Česko, Tschechien"),
         ("DO", "Dominican Republic, DOM"),
+        *(("ET", "ET, eth"), ("ST", "ST"), ("IT", "I, IT"), ("HK", "Hong Kong SAR China")),
+        ("LI", "Fürstentum Liechtenstein"),
         (None, "Atlantis, ZZ, n/a, N A, Europe, Bavaria, DE/FR, Germany France, 12345, 999, de-AT, -, +, the"),
     ],
 )

@@ -252,3 +252,10 @@ def test_the_library_for_phone_numbers_is_imported_when_it_is_needed() -> None:
 )
 def test_letters_in_the_width_of_chinese_characters_are_those_of_ascii(text: str) -> None:
     assert normalizers(("email",))["email"](text)[0] == sha256("ada@example.com")
+
+
+@pytest.mark.parametrize("text", ["\u0130SMA\u0130L@EXAMPLE.COM", "i\u0307smai\u0307l@example.com"])
+def test_a_turkish_capital_i_with_a_dot_is_an_ordinary_i(text: str) -> None:
+    digest, remark = normalizers(("email",))["email"](text)
+    assert digest == sha256("ismail@example.com")
+    assert remark.startswith("was cleaned")

@@ -1,5 +1,6 @@
 """Phone numbers of a block, which are read together, are what each of them is by itself."""
 
+import hashlib
 import random
 from operator import attrgetter
 from typing import Any, Final
@@ -114,3 +115,21 @@ def test_numbers_of_rows_with_a_country_are_read_by_that_of_their_row(region: st
         some, of_some = cells[start : start + 20], countries[start : start + 20]
         block = user_block(("phone", "phone_number", some), ("country", "region", of_some))
         assert told(prepared_of(preparer, block)) == one_by_one(preparer, some, of_some)
+
+
+@pytest.mark.parametrize(
+    ("country", "cell", "expected"),
+    [
+        *(("250", "06 12 34 56 78", None), ("56", "0470 12 34 56", None), ("40", "0664 1234567", None)),  # of ISO 3166
+        *(("49", "0171 3920012", "+491713920012"), ("44.0", "07400 123456", "+447400123456")),
+        *(("+43", "0664 123", "+43664123"), ("250", "+33 6 12 34 56 78", "+33612345678")),
+    ],
+)
+def test_a_number_in_a_country_column_is_a_calling_code_only_for_numbers_that_are_valid_with_it(
+    country: str, cell: str, expected: str | None
+) -> None:
+    block = user_block(("phone", "phone_number", [cell]), ("country code", "region", [country]))
+    prepared = prepared_of(Preparer(now=NOW, default_region="DE"), block)
+    sent = [value for row in rows_of(prepared.blocks) for _, value in row.identifiers]
+    assert sent == ([] if expected is None else [hashlib.sha256(expected.encode()).hexdigest()])
+    assert len(prepared.rejects) == (expected is None)

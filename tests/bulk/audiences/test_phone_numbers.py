@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, phone_number
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, e164, why_not
+from socialapi.reports import NOT_VALID
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
 CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
@@ -147,7 +148,7 @@ def test_a_number_that_a_table_made_a_float_is_refused(
 )
 @pytest.mark.parametrize("region", [None, "DE", "AT", "NO", "SG"])
 def test_a_date_or_an_address_of_a_network_is_no_phone_number(text: str, alike: str, region: str | None) -> None:
-    with pytest.raises(Unusable, match="is a date or an IP address, not a phone number"):
+    with pytest.raises(Unusable, match="is a date, an amount or an IP address, not a phone number"):
         phone_number(text, region)
     assert hashed_column("phone_number", [*[alike] * 64, text], region)[64] is None
 
@@ -164,3 +165,54 @@ def test_a_number_with_as_many_separators_as_a_date_is_read(text: str, region: s
     digest = hashlib.sha256(expected.encode()).hexdigest()
     assert phone_number(text, region) == (digest, "")
     assert hashed_column("phone_number", [text] * 64, region)[63] in (None, digest)
+
+
+@pytest.mark.parametrize(
+    ("text", "region", "expected"),
+    [
+        *(("+48 (0) 601 234 567", None, "+48601234567"), ("0601 234 567", "PL", "+48601234567")),
+        *(("+420 0601 123 456", None, "+420601123456"), ("+30 (0) 694 123 4567", "GR", "+306941234567")),
+        *(("0-22 123 45 67", "PL", "+48221234567"), ("0048 0601234567", "DE", "+48601234567")),
+        *(("+90 905321234567", None, "+905321234567"), ("+91 919876543210", "IN", "+919876543210")),
+        *(("+31 31612345678", "DE", "+31612345678"), ("+48 0048601234567", None, None)),
+        *(("+48 (0) 601 234", "PL", phone_numbers.WITH_TRUNK), ("0612345678", "US", phone_numbers.WITH_TRUNK)),
+        *(("+49 491713920012", None, phone_numbers.TWO_CODES), ("0491713920012", "DE", phone_numbers.TWO_CODES)),
+        *(("+62 62812345678", None, phone_numbers.TWO_CODES), ("49491713920012", "DE", phone_numbers.TWO_CODES)),
+        *(("+494917139200", None, "+494917139200"), ("04921 123456", "DE", "+494921123456")),  # in Leer and Emden
+        *(("+39 06 1234 5678", None, "+390612345678"), ("+39 393 123 4567", "IT", "+393931234567")),
+        *(("+33 3 33 12 34 56", None, "+33333123456"), ("+7 771 234 56 78", None, "+77712345678")),
+    ],
+)
+def test_a_second_country_code_or_a_0_that_the_country_does_not_have_is_dropped_where_only_the_rest_is_valid(
+    text: str, region: str | None, expected: str | None
+) -> None:
+    number, reason = phone_numbers.number_in(text, region)
+    assert expected in (number, reason) if expected else number is None
+    digest = None if number is None else hashlib.sha256(number.encode()).hexdigest()
+    assert hashed_column("phone_number", [text] * 64, region)[0] in (None, digest)
+
+
+@pytest.mark.parametrize(
+    ("text", "region", "is_warned"),
+    [
+        *(("4711", "DE", True), ("19900115", "DE", True), ("0171 3920012", "TR", True), ("30901820", "DE", False)),
+        *(("+49 4711", "DE", False), ("0049 4711", "DE", False), ("0171 3920012", "DE", False)),
+    ],
+)
+def test_a_number_that_is_completed_with_the_code_of_a_region_where_it_is_not_valid_has_a_remark(
+    text: str, region: str, is_warned: bool
+) -> None:
+    number, remark = phone_numbers.number_in(text, region)
+    assert number is not None
+    assert (remark == NOT_VALID) == is_warned
+    assert hashed_column("phone_number", [text] * 64, region)[0] is None or not is_warned
+
+
+@pytest.mark.parametrize(
+    "text", ["1.250,00", "1,250.00", "3501,50", "12 500,50", "99,95", "-1.250,00", "1.250,00 €", "1'250.00"]
+)
+@pytest.mark.parametrize("region", [None, "DE", "AT", "US"])
+def test_an_amount_is_no_phone_number(text: str, region: str | None) -> None:
+    with pytest.raises(Unusable, match="is a date, an amount or an IP address, not a phone number"):
+        phone_number(text, region)
+    assert hashed_column("phone_number", [text] * 64, region)[0] is None

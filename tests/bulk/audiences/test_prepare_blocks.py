@@ -1,6 +1,8 @@
 """A block of rows is prepared as its rows are, one by one and in parts."""
 
+import base64
 import datetime
+import hashlib
 from typing import Any, Final
 
 import phonenumbers
@@ -12,7 +14,7 @@ from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import Override
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import RowIssue
+from socialapi.reports import ROUNDED_ID, RowIssue
 from tests.bulk.blocks import Column, prepared_of, rows_of, user_block
 
 NOW: Final = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
@@ -127,3 +129,41 @@ def test_a_block_whose_rows_say_for_themselves_what_is_done_is_prepared_as_its_r
 def test_a_block_with_kinds_that_are_not_taken_is_prepared_as_its_rows_are(block: UserBlock) -> None:
     preparer = Preparer(now=NOW, kinds=DO_NOT_REACH_KINDS)
     assert told(prepared_of(preparer, block)) == one_by_one(preparer, block)
+
+
+MD5: Final = hashlib.md5(b"ada").hexdigest()
+IN_BASE64: Final = base64.b64encode(bytes.fromhex(DIGEST)).decode()
+
+
+@pytest.mark.parametrize(
+    "name", ["hashed_device_id", "idfa_hash", "gaid hash", "madid_hashed", "hashed_idfa_sha256", "IDFA SHA-256"]
+)
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [(DIGEST, DIGEST), (IN_BASE64, DIGEST), (MD5, "(MD5)"), (MD5[:16], "is not a SHA-256 digest"), ("", "identifier")],
+)
+def test_a_column_that_is_named_hashed_has_no_device_ids_but_digests(name: str, cell: str, expected: str) -> None:
+    prepared = prepared_of(Preparer(now=NOW), user_block((name, "device_id", [cell])))
+    sent = [value for row in rows_of(prepared.blocks) for _, value in row.identifiers]
+    assert sent == ([DIGEST] if expected == DIGEST else [])
+    assert all(expected in each.reason for each in prepared.rejects)
+
+
+@pytest.mark.parametrize(
+    ("ids", "warned"),
+    [
+        (["1234567890123450000", "7", "1987654321098760000"], [1, 3]),
+        ([1234567890123450000, 7, 1987654321098760000], [1, 3]),
+        (["1234567890123450000", "1987654321098760001"], []),
+        (["1234567890123450000"], []),  # by chance
+        (["1234567890123450", "1234567890123460"], []),
+        (["783214000000000", "12000000"], []),
+        ([2**20_000, None, "x", DIGEST], []),
+    ],
+)
+def test_user_ids_that_all_end_in_zeros_after_fifteen_digits_are_sent_with_a_warning(
+    ids: list[Any], warned: list[int]
+) -> None:
+    prepared = prepared_of(Preparer(now=NOW), user_block(("x_user_id", "service_id", ids)))
+    assert [each.row for each in prepared.cleaned if each.reason == ROUNDED_ID] == warned
+    assert set(warned) <= {row.number for row in rows_of(prepared.blocks)}

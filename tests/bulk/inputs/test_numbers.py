@@ -2,6 +2,7 @@
 
 import fractions
 import math
+import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +22,7 @@ from socialapi.bulk.inputs.numbers import (
     digits_of,
     is_missing,
     is_number,
+    texts_of,
 )
 
 
@@ -137,3 +139,15 @@ def test_a_decimal_of_absurd_size_is_no_identifier_and_takes_no_time(text: str, 
     with pytest.raises(NoDigits) as error:
         digits_of(Decimal(text))
     assert error.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (uuid.UUID("ea7583cd-a667-48bc-b806-42ecb2b48606").bytes, "ea7583cd-a667-48bc-b806-42ecb2b48606"),
+        (bytes.fromhex("0cc175b9c0f1b6a831c399e269772661"), ""),  # the MD5 digest of "a"
+        (b"ada@example.comm", "ada@example.comm"),
+    ],
+)
+def test_16_bytes_are_text_or_a_uuid_of_random_bits_but_no_digest(data: bytes, expected: str) -> None:
+    assert [text for text, _ in texts_of(data)] == [expected]

@@ -49,7 +49,7 @@ def _groups(cls: type, path: str) -> Iterator[tuple[str, str]]:
 
 GROUPS: Final = dict(_groups(Client, "client"))
 
-BY_THE_SESSION: Final = {("socialapi.routes.oauth", "APP_ONLY_TOKEN"): ["`client.oauth.app_only_token`"]}
+BY_THE_SESSION: Final = {("socialapi.routes.oauth", "APP_ONLY_TOKEN"): ["OAuth.app_only_token"]}
 """Routes that the session calls for a method."""
 
 CHOSEN_SHAPES: Final = frozenset(
@@ -91,13 +91,40 @@ _CREDENTIALS: Final = {
 
 
 @attrs.frozen
+class Method:
+    """A public method that uses a route: its path from the client, and its signature."""
+
+    path: str
+    function: Any
+
+    @property
+    def text(self) -> str:
+        """The method with its arguments, and with `await` if it is a coroutine."""
+        call = f"await {self.path}" if inspect.iscoroutinefunction(self.function) else self.path
+        return f"`{call}`{_arguments(self.function)}"
+
+    @property
+    def returns(self) -> str:
+        """The class that the method returns, with the class of its items."""
+        return _shown(inspect.signature(self.function).return_annotation)
+
+
+def _shown(kind: Any) -> str:
+    if isinstance(kind, str):
+        return kind
+    items = ["..." if each is ... else _shown(each) for each in typing.get_args(kind)]
+    name = getattr(typing.get_origin(kind) or kind, "__name__", str(kind))
+    return f"{name}[{', '.join(items)}]" if items else name
+
+
+@attrs.frozen
 class Row:
     """One line of the table."""
 
     area: str
     name: str
     route: Route[Any]
-    methods: tuple[str, ...]
+    methods: tuple[Method, ...]
 
     @property
     def shape(self) -> str:
@@ -106,18 +133,13 @@ class Row:
 
     def line(self) -> str:
         """Returns the row in Markdown."""
-        cells = (f"{self.route.method} `{self.route.path}`", "; ".join(self.methods))
+        cells = (f"{self.route.method} `{self.route.path}`", "; ".join(each.text for each in self.methods))
         return f"| {' | '.join(cells)} | {self.result} | {self.credential} | {self.shape} |"
 
     @property
     def result(self) -> str:
-        """The class of the response, in the plural for a collection."""
-        kind = self.route.result
-        if kind is object:
-            return "a page"
-        of = [each for each in typing.get_args(kind) if each is not ...]
-        item = of[0] if of else kind
-        return f"`{getattr(item, '__name__', item)}`" + "s" * (kind is not item)
+        """What the methods return, in their order, without repetitions."""
+        return "; ".join(dict.fromkeys(f"`{each.returns}`" for each in self.methods))
 
     @property
     def credential(self) -> str:
@@ -138,9 +160,9 @@ def rows() -> list[Row]:
     return found
 
 
-def _methods() -> dict[tuple[str, str], list[str]]:
+def _methods() -> dict[tuple[str, str], list[Method]]:
     """Maps each route to the public methods that use it, from the source of the resources."""
-    found = {route: list(methods) for route, methods in BY_THE_SESSION.items()}
+    found = {route: [_method(*name.split(".")) for name in names] for route, names in BY_THE_SESSION.items()}
     for path in sorted((ROOT / "socialapi" / "resources").rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
         modules = {
@@ -154,9 +176,12 @@ def _methods() -> dict[tuple[str, str], list[str]]:
             bases = [classes[base.id] for base in cls.bases if isinstance(base, ast.Name) and base.id in classes]
             body = [node for each in (*bases, cls) for node in each.body]
             for method, module, name in _uses(body, modules):
-                arguments = _arguments(getattr(getattr(resources, cls.name), method))
-                found.setdefault((module, name), []).append(f"`{GROUPS[cls.name]}.{method}`{arguments}")
+                found.setdefault((module, name), []).append(_method(cls.name, method))
     return found
+
+
+def _method(group: str, name: str) -> Method:
+    return Method(f"{GROUPS[group]}.{name}", getattr(getattr(resources, group), name))
 
 
 def _arguments(method: Any) -> str:
@@ -208,8 +233,11 @@ def markdown() -> str:
         "`docs/endpoints.py` generates this table of all endpoints from the code. The emulator serves all of",
         "them.",
         "",
-        "- *SDK* is the method with its arguments; arguments in brackets are optional.",
-        "- *Returns* is the class of the result. A plural is a [collection](calls.md#collections).",
+        "- *SDK* is the method with its arguments; arguments in brackets are optional. A method with `await`",
+        "  is a coroutine. A method without it sends no request itself.",
+        "- *Returns* is the class of the result. Read a `Pager` ([collections](calls.md#collections)) with",
+        "  `async for`, and a `Stream` ([streams](streams.md)) with `async with` and `async for`. A `Page`,",
+        "  `Items` or `tuple` is complete: read it with `for`.",
         "- *Credential* is the app's app-only token, or a user's OAuth 1.0a or OAuth 2.0 token, with the",
         "  scopes that an OAuth 2.0 token needs. Activity subscriptions also need the scope of the event,",
         "  such as `dm.read`.",

@@ -336,7 +336,11 @@ class RateLimited(ApiError):
 
 
 class ServerError(ApiError):
-    """HTTP 5xx: the service failed. If the request must not be retried, its outcome is unknown."""
+    """HTTP 5xx: the service failed.
+
+    The request was not executed if `status` is 501, 503, 505, 521, 523, 525, 526 or 527. After any other status it may
+    have been executed: check before you repeat a write.
+    """
 
 
 class WebhookRejected(ApiError):

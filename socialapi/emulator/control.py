@@ -286,9 +286,11 @@ async def get_stubs(request: ControlRequest) -> Answer:
 async def add_stub(request: ControlRequest) -> Answer:
     """Adds a response for a path that is not implemented, and returns it with its defaults."""
     stub = Stub(**checked(Stub, request))
-    if await is_implemented(stub.method, stub.path):
-        message = "the emulator implements this endpoint: add a fault to change its response"
-        raise Refusal(400, "INVALID_PARAMETER", message, parameter="path")
+    problem = stub.problem()
+    if problem is None and await is_implemented(stub.method, stub.path):
+        problem = "the emulator implements this endpoint: add a fault to change its response"
+    if problem is not None:
+        raise Refusal(400, "INVALID_PARAMETER", problem, parameter="path")
     request.service.stubs.add(stub)
     return answer(attrs.asdict(stub), 201)
 

@@ -76,7 +76,10 @@ class Emulator:
     ) -> None:
         limits = dict(rate_limits or {})
         if unknown := sorted(limits.keys() - limit_names()):
-            raise ConfigurationError(f"there is no rate limit named {', '.join(unknown)}")
+            raise ConfigurationError(
+                f"there is no rate limit named {', '.join(unknown)}: the names are {', '.join(named_limits())}, and "
+                "routes without such a limit, such as 'GET /2/users/{id}/tweets'"
+            )
         self.host = host
         self._port = port
         settings = Settings(
@@ -298,10 +301,15 @@ def limit_names() -> frozenset[str]:
     """Returns the names of the rate limits that can be overridden: the documented limits, and the routes without a
     documented limit.
     """
-    rows = [endpoint.route for endpoint in endpoints()]
-    named = {row.rate_limit.name if row.rate_limit else route_key(row) for row in rows}
-    totals = {row.family.total_counts.name for row in rows if row.family.total_counts}
-    return frozenset(named | totals | {APP_ONLY_TOKENS.name})
+    routes = (endpoint.route for endpoint in endpoints())
+    return frozenset(named_limits()) | {route_key(route) for route in routes if route.rate_limit is None}
+
+
+def named_limits() -> list[str]:
+    """Returns the names of the documented limits, sorted."""
+    routes = [endpoint.route for endpoint in endpoints()]
+    limits = [limit for route in routes for limit in (route.rate_limit, route.family.total_counts) if limit]
+    return sorted({limit.name for limit in limits} | {APP_ONLY_TOKENS.name})
 
 
 _EXPOSED: Final = (

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 import attrs
 from annotated_types import Ge, Le
 
+from socialapi.emulator.routing import MOUNTS
 from socialapi.models.validation import Pattern
 
 MAX_STUBS: Final = 1_000
@@ -28,6 +29,13 @@ class Stub:
     body: Any = None
     query: dict[str, Any] = attrs.field(factory=dict, converter=_texts)
     headers: dict[str, Any] = attrs.field(factory=dict, converter=_texts)
+
+    def problem(self) -> str | None:
+        """Returns why no request can match the path, or None."""
+        mount = next((each for each in MOUNTS.values() if each and self.path.startswith(f"{each}/")), None)
+        if mount is None:
+            return None
+        return f"the path of a stub has no {mount}: write {self.path.removeprefix(mount)}"
 
 
 class Stubs:

@@ -252,6 +252,8 @@ async def test_a_stub_answers_a_path_that_is_not_implemented_and_checks_credenti
         ({"path": "/2/tweets"}, "the emulator implements this endpoint"),
         ({"path": "/12/accounts"}, "the emulator implements this endpoint"),
         ({"path": "/2/users/5/tweets"}, "the emulator implements this endpoint"),
+        ({"path": "/ads/12/plants"}, "the path of a stub has no /ads: write /12/plants"),
+        ({"path": "/ads-sandbox/12/accounts"}, "the path of a stub has no /ads-sandbox: write /12/accounts"),
         ({"path": "2/plants"}, "path: must start with a slash"),
         ({"path": "/2/plants?page=2"}, "path: must start with a slash, and have no blanks and no query"),
         ({"path": "/2/plants", "method": "get"}, "method: must be an HTTP method in capitals"),

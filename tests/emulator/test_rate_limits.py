@@ -96,7 +96,8 @@ async def test_the_date_of_an_answer_is_by_the_clock_that_the_reset_time_is_by(a
 
 
 def test_an_unknown_limit_cannot_be_overridden() -> None:
-    with pytest.raises(ConfigurationError, match="no rate limit named uploads"):
+    names = "app_only_tokens, custom_audience_uploads, do_not_reach_uploads, total_count_reads"
+    with pytest.raises(ConfigurationError, match=f"no rate limit named uploads: the names are {names}, and routes"):
         Emulator(rate_limits={"uploads": (1, 1.0)})
 
 

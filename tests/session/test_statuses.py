@@ -99,6 +99,16 @@ def test_the_page_has_the_table() -> None:
     assert PAGE.read_text("utf-8") == page, "run this test with SOCIALAPI_WRITE_PAGES=1"
 
 
+def test_the_program_on_the_page_checks_first_where_the_outcome_is_unknown() -> None:
+    source = next(each for each in PAGE.read_text("utf-8").split("```python\n")[1:] if "def is_undecided" in each)
+    scope: dict[str, Any] = {}
+    exec(source.partition("async def")[0], scope)
+    for status in STATUSES:
+        assert scope["is_undecided"](read_error(Reply(status, {}, b""))) is (expected(status) == "unknown"), status
+    assert scope["is_undecided"](errors.OutcomeUnknown("lost"))
+    assert not scope["is_undecided"](errors.TransportError("refused"))
+
+
 def test_a_wait_that_a_call_may_not_use_up_is_what_is_left_of_it() -> None:
     policy = RetryPolicy(max_attempts=5, max_wait_seconds=10.0)
     said: dict[str, Any] = {"repeatable": True, "attempt": 1, "elapsed_seconds": 0.0, "jitter": 0.0}

@@ -64,5 +64,5 @@ def is_right(product: dict[str, Any]) -> bool:
         and isinstance(product.get("inventory", 0), int)
         and (product["availability"] != "in stock" or product.get("inventory", 1) > 0)
         and not product["color"].startswith("#")
-        and product.get("additional_image_link", "").count(",") < 10
+        and not product.get("additional_image_link", "").endswith(".pdf")
     )

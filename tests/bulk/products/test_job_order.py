@@ -96,7 +96,7 @@ async def test_products_whose_id_came_before_are_counted_and_one_warning_names_t
     rows = [*products("a", "b", "c"), *products("b", "a", title="New"), *products("b", custom_label_0=REFUSED)]
     report = await job_of(service, rows).run()
     assert (report.accepted, report.rejected, report.duplicate, report.repeated) == (5, 1, 0, 2)
-    reason = "3 products have the id of an earlier product; each replaces its predecessor, in input order: b, a"
+    reason = "3 products have the same id as an earlier product; each replaces its predecessor, in input order: b, a"
     assert report.warning_details == (RowIssue(4, "id", reason),)
     assert report.warnings == 1
     assert {name: each["title"] for name, each in service.products.items()} == {"a": "New", "b": "New", "c": "Boots c"}

@@ -563,9 +563,9 @@ WAITS: Final = (
         "the request is cut off",
     ),
     Bound(
-        "a response of Redis",
+        "a response from Redis",
         *fixed(redis_server.REPLY_SECONDS, seconds),
-        f"the client asks again about a limit or a fence; {TRANSPORT} about a token",
+        f"for a limit or a fence, the client asks again; for a token, it raises {TRANSPORT}",
     ),
     Bound(
         "identifying a Redis server when it first fails",

@@ -42,7 +42,7 @@ class _CsvFormat:
         return "".join([f"{number},{key},{outcome},\r\n" for number, key in zip(numbers, keys, strict=True)]).encode()
 
     def lines(self, columns: Columns) -> bytes:
-        """Returns the lines of any rows."""
+        """Returns the lines of the given rows."""
         text = io.StringIO(newline="")
         csv.writer(text).writerows(zip(*columns, strict=True))
         return text.getvalue().encode("utf-8", "surrogateescape")

@@ -93,7 +93,7 @@ def _check(job: JobStatus, *, yes: bool) -> None:
     if job.state == RUNNING:
         raise InvalidInput(f"the job {job.id} is running: end it first")
     is_over = job.state in (GONE, "empty") or job.view.is_finished
-    question = f"The job {job.id} is {job.state} and cannot be resumed without {job.path}. Delete it?"
+    question = f"The job {job.id} is {job.state} and needs {job.path} to resume. Delete the file anyway?"
     if not (is_over or yes or _confirmed(question)):
         raise InvalidInput(
             f"the job {job.id} is {job.state}, and cannot be resumed without its journal: add --yes to delete it anyway"

@@ -272,9 +272,8 @@ class Position:
         return bool(self.after) and any(_key_of(item, key) == self.after[0] for item in page.data)
 
     def find(self, pages: Sequence[Page[Any]]) -> tuple[int, int]:
-        """Returns the page of this position and the number of its items before the position.
-
-        `pages` starts with the page of the position; the returned page is an index into `pages`.
+        """Returns the index in `pages` of the page that contains this position, and the number of items on that page
+        before it. `pages` must start with the page on which the position was saved.
         """
         if not self.after:
             return self._counted(pages)

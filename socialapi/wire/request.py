@@ -23,7 +23,7 @@ _ACCEPT: Final[Mapping[str, str]] = {"Accept": JSON}
 _ACCEPT_JSON: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": JSON}
 _ACCEPT_FORM: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": FORM}
 _EPOCH: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
-"""A fixed time, because rules about missing arguments do not depend on it."""
+"""Any fixed time. The rules about missing arguments do not depend on the time."""
 
 _UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 

@@ -335,7 +335,7 @@ information computed once for each class
     wire/paging.py _id_filters cache
     wire/paging.py _key_name cache
     wire/response.py _one_of cache
-a response of Redis
+a response from Redis
     integrations/redis_server.py RedisServer.answer timeout
 identifying a Redis server when it first fails
     integrations/redis_server.py RedisServer._first_answer gather

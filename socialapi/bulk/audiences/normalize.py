@@ -298,7 +298,9 @@ def plain_partner_user_ids(cells: Sequence[Any]) -> list[str | None]:
 
 
 def partner_user_id_of_model(text: str) -> Normalized:
-    """Trims a partner user id from a model. Unlike in a file, a word such as "null" is a valid id."""
+    """Removes the blanks around a partner user id that a model contains. Unlike in a file, a word such as "null" is a
+    valid id.
+    """
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)

@@ -156,9 +156,7 @@ class RepeatedIds:
         shown = ", ".join(map(printable, list(self._first_ids)[:IDS_SHOWN]))
         more = ", …" if len(self._first_ids) > IDS_SHOWN else ""
         products = "1 product has" if self._count == 1 else f"{self._count:,} products have"
-        reason = (
-            f"{products} the same id as an earlier product; each replaces its predecessor, in input order: {shown}{more}"
-        )
+        reason = f"{products} the same id as an earlier product; each replaces its predecessor, in input order: {shown}{more}"
         return RowIssue(self._first_row, "id", reason)
 
 

@@ -27,8 +27,8 @@ class Members:
         self._by_kind: dict[str, dict[str, Times]] = {}
 
     def update(self, users: Users, times: Period, now: float) -> None:
-        """Makes each identifier of the users a member for a period. This replaces its existing periods from the new
-        start on.
+        """Adds every identifier of the users as a member for a period. From its start, the new period replaces the
+        identifier's existing periods.
         """
         by_kind = self._by_kind
         is_later = times[0] > now

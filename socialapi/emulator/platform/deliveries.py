@@ -98,7 +98,7 @@ UNANSWERED: Final = "unanswered"
 
 @attrs.define
 class DeliveryCounters:
-    """The outcomes of the deliveries to a webhook. Forged deliveries, which faults send, are counted separately."""
+    """The outcomes of the deliveries to a webhook. Forged deliveries, sent by injected faults, are counted separately."""
 
     url: str
     delivered: int = 0

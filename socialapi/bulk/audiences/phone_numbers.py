@@ -78,6 +78,8 @@ _MOST_NATIONAL: Final = 10
 valid.
 """
 _SHORTEST_SECOND_NUMBER: Final = 7
+_SHORTEST_FULL_MOBILE: Final = 8
+"""Mobile numbers with fewer digits are services, in countries where numbers may begin with their country code."""
 _SHORTEST_AFTER_COMMA: Final = 5
 _MOST_LAST_DIGITS: Final = 4
 _may_be_ambiguous: Final = re.compile(r"[^\W\d_]|[,;]").search
@@ -141,6 +143,7 @@ class Plan:
     begins_with_zero: bool
     """Whether national numbers, without a trunk prefix, may begin with 0, as in Italy."""
     is_national: Callable[[str], object]
+    is_mobile: Callable[[str], object]
     strip_prefix: Callable[[str], re.Match[str] | None] | None
     starts_abroad: Callable[[str], object] | None
     patterns: tuple[str, str, str]
@@ -189,6 +192,7 @@ def _plan(region: str, calling_code: int) -> Plan:
             each is not None and (each.example_number or "").startswith("0") for each in (main.mobile, main.fixed_line)
         ),
         is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
+        is_mobile=re.compile((dialled.mobile and dialled.mobile.national_number_pattern) or "(?!)").fullmatch,
         strip_prefix=re.compile(strip).match if strip else None,
         starts_abroad=re.compile(abroad).match if abroad else None,
         patterns=(strip or "", abroad or "", lengths.national_number_pattern or ""),
@@ -278,8 +282,8 @@ def _as_written(text: str, region: str | None, phone_format: PhoneFormat) -> tup
 
 def _with_one_start(number: str) -> tuple[str | None, str]:
     """Returns a number in E.164 without a second country code, or a trunk prefix 0 that its country does not have, if
-    it is valid only without it. Returns None and a reason if both readings are valid, or if neither is and the 0 cannot
-    be part of the number.
+    it is valid only without it. Returns None and a reason if it is also valid as it is and the rest is a mobile number,
+    or if neither is valid and the 0 cannot be part of the number.
     """
     plan = plan_of(number[1:])
     if plan is None:
@@ -289,12 +293,15 @@ def _with_one_start(number: str) -> tuple[str | None, str]:
     if not is_zero and not national.startswith(code):
         return number, ""
     is_whole, digits = is_valid(plan.prefix, national), national[1 if is_zero else len(code) :]
-    if is_whole and len(digits) < plan.shortest_mobile:  # an ordinary number, such as one of the area 491 in Germany
-        return number, ""
     rest = _if_valid(e164(plan.prefix + digits, None))
+    if is_whole:
+        # Many ordinary numbers, such as those of the area 4352 in Austria, leave another valid one, but no mobile number.
+        mobile = "" if rest is None else rest[len(plan.prefix) :]
+        is_unclear = len(mobile) >= _SHORTEST_FULL_MOBILE and plan.is_mobile(mobile)
+        return (None, TWO_CODES) if is_unclear else (number, "")
     if rest is None:
-        return (None, WITH_TRUNK) if is_zero and not is_whole else (number, "")
-    return (None, TWO_CODES) if is_whole else _with_one_start(rest)
+        return (None, WITH_TRUNK) if is_zero else (number, "")
+    return _with_one_start(rest)
 
 
 def _in_region(text: str, digits: str, region: str, phone_format: PhoneFormat) -> tuple[str | None, str]:

@@ -229,7 +229,7 @@ def set_aside(names: Sequence[str], others: Sequence[str] = ()) -> dict[int, str
     makes it ambiguous. That column is one of the `others`, if there are any, because objects need not have every key.
 
     Next to an advertising ID, an `adid` or a `device_id` is usually an ID of the software that made the export. A `User
-    Email` next to an `Invitee Email` is that of the host.
+    Email` next to an `Invitee Email` is that of the host; next to a `Customer Phone` alone, it may be the customer's.
     """
     device, customer = _clearer_columns(tuple(others or names))
     found: dict[int, str] = {}
@@ -237,16 +237,25 @@ def set_aside(names: Sequence[str], others: Sequence[str] = ()) -> dict[int, str
         kind = detected_as(name)
         if kind == "device_id" and _rank_of_device(name) < _rank_of_device(device):
             found[at] = device
-        elif customer and kind in _CONTACTS and _is_of_others(folded(name)) and not _is_of_customer(name):
+        elif customer and _is_contact_of_other(name, kind):
             found[at] = customer
     return found
 
 
 @functools.lru_cache(16)
 def _clearer_columns(names: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the most certain name of a column of device ids, and the first name for the contact of a customer."""
+    """Returns the most certain name of a column of device ids, and the first name for the contact of a customer, if
+    another person has a contact of the same kind.
+    """
     devices = [name for name in names if detected_as(name) == "device_id"]
-    return max(devices, key=_rank_of_device, default="device_id"), next(filter(_is_of_customer, names), "")
+    of_others = [kind for kind in _CONTACTS if any(_is_contact_of_other(name, kind) for name in names)]
+    customers = (name for name in names if any(_is_of_customer(name, kind) for kind in of_others))
+    return max(devices, key=_rank_of_device, default="device_id"), next(customers, "")
+
+
+def _is_contact_of_other(name: str, kind: str) -> bool:
+    is_of_kind = kind in _CONTACTS and detected_as(name) == kind
+    return is_of_kind and bool(_is_of_others(folded(name))) and not _is_of_customer(name, kind)
 
 
 def _rank_of_device(name: str) -> int:
@@ -254,9 +263,9 @@ def _rank_of_device(name: str) -> int:
     return 0 if text in ("deviceid", "deviceidentifier") else 1 if text == "adid" else 2
 
 
-def _is_of_customer(name: str) -> bool:
+def _is_of_customer(name: str, kind: str) -> bool:
     rest, count = _customers.subn("", words_in(name)) if len(name) <= MAX_NAME_LENGTH else ("", 0)
-    return count > 0 and (detected_as(name) in _CONTACTS or detected_as(rest) in _CONTACTS)
+    return count > 0 and kind in (detected_as(name), detected_as(rest))
 
 
 def _without_words(text: str, kind: str) -> Iterator[str]:

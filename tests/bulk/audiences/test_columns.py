@@ -345,6 +345,10 @@ def test_a_list_of_login_names_is_refused_with_what_to_say_if_they_are_handles()
         ("Customer Email,Employee Email,Employee Phone", "Customer Email"),
         ("Absender E-Mail-Adresse,Empfänger E-Mail-Adresse,Telefon", "Telefon"),
         ("Customer ID,User Email", "User Email"),
+        ("user_email,customer_phone", "user_email,customer_phone"),
+        ("Sender Phone,Recipient Email", "Recipient Email"),
+        ("email customer,user_phone", "user_phone"),
+        ("User Email,User Phone,Guest Phone", "Guest Phone"),
         ("Buyer Email,Attendee Email", "Buyer Email,Attendee Email"),
     ],
 )

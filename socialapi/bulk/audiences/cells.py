@@ -31,13 +31,15 @@ SEVERAL_ADDRESSES: Final = re.compile(r"additional[ _]email[ _]addresses|hs_addi
 """Matches the name of the column in which HubSpot lists several addresses, separated by semicolons."""
 OTHER_AREA_CODE: Final = (
     "has no country code, and {0} of the row may be its area code: join the two columns, or pass "
-    'columns={{"region": {0}}} if that column has country codes'
+    'columns={{"region": {0}}} if that column has country codes (to ignore the column: columns={{"area_code": ""}})'
 )
 OTHER_COUNTRY: Final = (
     "has no country code, and the countries of the row differ ({0}): choose one column, for example with "
     'columns={{"region": {1}}}'
 )
 _is_area_code: Final = re.compile(r"[(0-9][0-9 ()/.-]{0,8}").fullmatch
+_DECIMALS: Final = re.compile(r"[.,]0+$")
+"""Matches the decimals of a code that a table stored as a number, such as `512.0`."""
 _TEXTS: Final = frozenset({str, type(None)})
 _WHOLE_NUMBERS: Final = frozenset({int, type(None)})
 
@@ -118,6 +120,7 @@ def _words_in(cell: Any) -> Iterator[str]:
 
 def _area_code_in(text: str) -> str:
     """Returns the digits of an area code, or an empty string for a salutation, an extension or a complete number."""
+    text = _DECIMALS.sub("", text)
     digits = "".join(filter(str.isdecimal, text)) if _is_area_code(text) else ""
     return digits if digits.strip("0") else ""
 

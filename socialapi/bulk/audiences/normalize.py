@@ -117,7 +117,6 @@ _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
 """Matches full-width forms of ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""
 """The region of rows with an unknown country."""
-_LOCAL_DIGITS: Final = 7
 _REGIONS_KEPT: Final = 256
 _LONGEST_WORD: Final = 15
 """The maximum length of a registered placeholder. Longer placeholders contain a blank, and `hash_column` never hashes a
@@ -261,11 +260,9 @@ def _phone_number_of_unclear_country(
     _, regions, area_code, reason = unclear.split(UNCLEAR)
     candidates: Sequence[str | None] = regions.split()
     if area_code:
-        digits = "".join(filter(str.isdecimal, text))
-        # No local number begins with a trunk prefix, or is as long as a number with its area code.
-        has_code = digits.startswith(area_code) and len(digits) >= len(area_code) + _LOCAL_DIGITS
-        is_complete = has_code or digits[:1] == area_code[0] == "0"
-        candidates = (candidates[:1] or [default_region]) if is_complete else [None]
+        digits, region = "".join(filter(str.isdecimal, text)), candidates[0] if candidates else default_region
+        is_complete = region is not None and phone_numbers.needs_no_area_code(digits, region, area_code)
+        candidates = [region if is_complete else None]
     found, why = dict[str, str](), phone_numbers.NO_REGION
     if_invalid = "" if area_code else phone_numbers.NOT_IN_REGION
     for region in candidates:

@@ -78,6 +78,8 @@ _MOST_NATIONAL: Final = 10
 valid.
 """
 _SHORTEST_SECOND_NUMBER: Final = 7
+_LOCAL_DIGITS: Final = 7
+_MOST_LOCAL_DIGITS: Final = 8
 _SHORTEST_FULL_MOBILE: Final = 8
 """Mobile numbers with fewer digits are services, in countries where numbers may begin with their country code."""
 _SHORTEST_AFTER_COMMA: Final = 5
@@ -356,6 +358,30 @@ def may_be_number(digits: str, region: str | None) -> bool:
     data, prefix = PhoneMetadata.metadata_for_region(region), home_plan(region).prefix
     pattern = data.mobile.national_number_pattern if data is not None and data.mobile is not None else None
     return number.startswith(prefix) and re.fullmatch(pattern or "(?!)", number[len(prefix) :]) is not None
+
+
+def needs_no_area_code(digits: str, region: str, area_code: str) -> bool:
+    """Returns whether the digits of a number of a region are complete, although another column has an area code: they
+    contain the code, or begin with 0, as no local number does, or are valid only without the code.
+
+    The code may also be the calling code of a country. If the digits are valid there, too, they are not complete.
+    """
+    home, code, is_dialled = home_plan(region), area_code.lstrip("0"), digits.startswith("0")
+    has_code = digits.lstrip("0").startswith(code) and len(digits) >= len(area_code) + _LOCAL_DIGITS
+    if has_code or (is_dialled and area_code.startswith("0")):
+        return True
+    if not digits or number_in(digits, region, if_invalid=NOT_IN_REGION)[0] is None:
+        return False
+    called, is_own = plan_of(f"{area_code}00"), home.prefix == f"+{area_code}"
+    is_foreign = not is_own and called is not None and called.prefix == f"+{area_code}"
+    if is_foreign and _if_valid(e164(f"+{area_code}{digits}", None)) is not None:
+        return False
+    is_long = len(digits) > _MOST_LOCAL_DIGITS
+    if is_dialled or (is_own and is_long):
+        return True
+    # The code of a local number may itself be wrong, or also have the calling code (`4989`).
+    is_joined = any(is_valid(home.prefix, f"{zero}{code}{digits}", region) for zero in ("", "0"))
+    return not is_joined and (is_own or is_long or not home.trunk)
 
 
 def is_valid(prefix: str, national: str, region: str = "") -> bool:

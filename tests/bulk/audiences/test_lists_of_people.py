@@ -479,6 +479,18 @@ DIFFER = "the countries of the row differ"
         ("US", {"Area Code": "415", "Phone": "5550132"}, AREA),
         ("US", {"Area Code": "415", "Phone": "(415) 555-0132"}, PHONE),
         ("US", {"Home Area Code": "212", "Home Phone": "", "Mobile Phone": "415 555 0132"}, PHONE),
+        *(("DE", {"Vorwahl": code, "Telefon": "030 901820"}, "+4930901820") for code in ("30", "49", "12", "40")),
+        *(("DE", {"Vorwahl": code, "Telefon": "90182000"}, AREA) for code in ("30", "89", "49", "40", "4930")),
+        ("DE", {"Vorwahl": "43", "Telefon": "0664 1234567"}, AREA),
+        ("ES", {"Prefijo": "34", "Teléfono": "612345678"}, "+34612345678"),
+        ("IT", {"Prefisso": "39", "Telefono": "333 1234567"}, "+393331234567"),
+        ("IT", {"Prefisso": "2", "Telefono": "80012345"}, AREA),
+        ("BR", {"DDI": "55", "Telefone": "11987654321"}, "+5511987654321"),
+        *(("BR", {"DDD": "11", "Telefone": f"{start}11987654321"}, "+5511987654321") for start in ("", "0", "55")),
+        ("ZA", {"Area Code": "27", "Phone": "8159309"}, AREA),
+        *(("US", {"Area Code": code, "Phone": "1-415-555-0132"}, PHONE) for code in ("415", "737", "415.0")),
+        ("US", {"Area Code": "737", "Cell": "415-555-0132", "Country": "US"}, PHONE),
+        ("US", {"Area Code": "415.0", "Phone": "4155550132"}, PHONE),
         ("ES", {"prefijo": "+351", "teléfono": "912345678"}, "+351912345678"),
         ("ES", {"prefijo": "351", "teléfono": "912345678"}, AREA),
         ("ES", {"prefijo": "91", "país": "ES", "teléfono": "2345678"}, AREA),
@@ -513,6 +525,8 @@ async def test_a_user_may_say_what_a_column_of_prefixes_has() -> None:
         assert (await uploaded(rows, columns=named, default_region="ES"))[0] == held("phone_number", "+351912345678")
     found, report = await uploaded(rows, columns={"area_code": ""}, default_region="ES")
     assert (found, report.ignored_columns) == (held("phone_number", "+34912345678"), ("prefijo",))
+    _, report = await uploaded(rows, default_region="ES")
+    assert 'to ignore the column: columns={"area_code": ""}' in report.rejects[0].reason
 
 
 @pytest.mark.parametrize(

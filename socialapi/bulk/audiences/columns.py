@@ -67,6 +67,10 @@ have a value.
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
 _PATHS_LOOKED_AT: Final = 5_000
+_NESTED_LOOKED_AT: Final = 10
+"""The maximum number of nested objects of a column in which identifiers are searched. A hundred of them would block the
+event loop for milliseconds.
+"""
 _VALUES_PER_EXCEPTION: Final = 10
 _LONGEST: Final = 320
 """The maximum number of characters in an e-mail address."""
@@ -165,8 +169,9 @@ def _first_texts(cells: Sequence[Any]) -> Sequence[str]:
 
 
 def _nested(name: str, cells: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yields the columns of values in the first nested objects of a column, with their paths as names."""
-    objects = [{name: cell} for cell in cells if cell.__class__ in (dict, list)][:_VALUES_LOOKED_AT]
+    """Yields the columns of values in some nested objects of a column, with their paths as names."""
+    objects = [{name: cell} for cell in cells if cell.__class__ in (dict, list)]
+    objects = objects[:: -(-len(objects) // _NESTED_LOOKED_AT) or 1]
     paths = (path for each in objects for path in paths_in(each))
     for path in dict.fromkeys(islice(paths, _PATHS_LOOKED_AT)):
         if path not in names:

@@ -580,6 +580,17 @@ async def test_identifiers_in_nested_objects_are_told_with_their_path(
         assert not (await uploaded([row], columns={kind: path}, default_region="DE"))[1].warning_details
 
 
+@pytest.mark.parametrize("number", [9, 25, 400])
+async def test_nested_objects_are_looked_at_across_the_block(number: int) -> None:
+    # The first third of the contacts has no phone number yet.
+    rows = [
+        {"email": f"u{at}@example.com", "billing": {"phone": "0171 3920012" if at > number // 3 else None}}
+        for at in range(number)
+    ]
+    _, report = await uploaded(rows, default_region="DE")
+    assert [issue.field for issue in report.warning_details] == ["billing.phone"]
+
+
 async def test_a_column_that_says_yes_or_no_names_no_handle(tmp_path: Path) -> None:
     flags = ("yes", "No", "ja", "NEIN", "oui", "si", "x", "TRUE")
     rows = [{"email": f"u{at}@example.com", "Twitter": flag} for at, flag in enumerate(flags)]

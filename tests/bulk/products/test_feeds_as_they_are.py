@@ -810,6 +810,23 @@ async def test_several_addresses_of_a_page_and_blanks_in_addresses_are_refused_w
     assert ["%20" in issue.reason for issue in report.rejects] == [False, False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("field", "url", "images"),
+    [
+        ("link", "https://track.example/c?a=1;b=2;https://shop.example/1", None),
+        ("link", "https://track.example/c|https://shop.example/1", None),
+        ("mobile_link", "https://track.example/c?to=1,https://m.shop.example/1", None),
+        ("image_link", "https://img.example/fetch/w_100,h_100,https://shop.example/1.jpg", None),
+        ("image_link", "https://a.example/1.jpg?v=1,https://b.example/2.jpg?v=2", "https://b.example/2.jpg?v=2"),
+        ("image_link", "https://a.example/?n=1,https://a.example/?n=2", "https://a.example/?n=2"),
+    ],
+)
+async def test_an_address_within_another_is_not_cut_off(field: str, url: str, images: str | None) -> None:
+    report, stored = await load([product("a", **{field: url})])
+    assert stored["a"][field] == (url.partition(",")[0] if images else url)
+    assert (stored["a"].get("additional_image_link"), warned(report)) == (images, [field])
+
+
 @EVERY_FORMAT
 async def test_more_than_ten_additional_images_are_the_first_ten(written: Any, tmp_path: Path) -> None:
     columns = {

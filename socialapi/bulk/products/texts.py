@@ -263,8 +263,9 @@ def _other(field: str, text: str, warnings: list[str]) -> TextReading:
         warnings += [FIRST_IMAGES] if len(urls) > MAX_ADDITIONAL_IMAGES else []
         meant = ",".join(urls[:MAX_ADDITIONAL_IMAGES])
     if field == CATEGORY and len(paths := paths_in(meant)) > 1:
-        # A comma before a blank may also be part of a name.
-        is_sure = ", " not in meant or len({path.partition(">")[0] for path in paths}) == 1
+        # A comma may also be part of a name, unless the paths have a level in common; before a blank, the first one.
+        levels = [set(path.split(" > ")[: 1 if ", " in meant else None]) for path in paths]
+        is_sure = "," not in meant or set.intersection(*levels) != set()
         warnings.append(FIRST_OF_SEVERAL if is_sure else MAY_BE_SEVERAL)
         meant = paths[0] if is_sure else meant
     if field in PRICES and without_noise(meant) is None:

@@ -319,6 +319,7 @@ async def test_an_id_after_a_number_sign_is_warned_of_because_its_row_may_be_com
     ("text", "sent", "warning"),
     [
         ("Home > Mugs,Sale > Mugs", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Shoes > Men,Women > Boots", "Shoes > Men,Women > Boots", MAY_BE_SEVERAL),
         ("Home>Mugs|Sale>Mugs>Blue", "Home > Mugs", FIRST_OF_SEVERAL),
         ("Home > Mugs; Sale > Mugs", "Home > Mugs", FIRST_OF_SEVERAL),
         ("Home > Mugs, Home > Cups", "Home > Mugs", FIRST_OF_SEVERAL),

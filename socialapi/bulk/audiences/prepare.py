@@ -78,7 +78,11 @@ _VALUES_AT_ONCE: Final = 5_000
 _PHONES_AT_ONCE: Final = 8
 """The maximum number of unusual phone numbers that are parsed in one step. The slowest take 0.2 ms each."""
 
-_names_digests: Final = re.compile("hash|sha[ _-]?256", re.IGNORECASE).search
+_names_digests: Final = re.compile(
+    r"(?!.*(?:un|non|not|pre)hash|.*(?<![a-z])(?:un|non|not|pre|before|without|\(no)[ _-]hash).*(?:hash|sha[ _-]?256)",
+    re.IGNORECASE | re.DOTALL,
+).match
+"""Matches the name of a column of digests. Names such as `gaid_unhashed` and `IDFA (not hashed)` deny it."""
 _MAX_DIGITS_KEPT: Final = 15
 """The number of digits that spreadsheets keep. They replace further digits with zeros."""
 _LONGEST_ID: Final = 20

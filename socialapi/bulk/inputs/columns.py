@@ -97,6 +97,11 @@ def is_value(text: str) -> bool:
     return len(text) <= MAX_NAME_LENGTH and _is_value(text) is not None
 
 
+def is_value_without_time(text: str) -> bool:
+    """Returns whether a string is a value, but not a year, a date or a time."""
+    return is_value(text) and _time.fullmatch(text.strip()) is None
+
+
 def identifies_person(text: str) -> bool:
     """Returns whether a string is certainly an e-mail address, an international phone number or a SHA-256 digest."""
     text = text.strip(" \t\r\n'\"<>=;,")
@@ -109,6 +114,7 @@ def may_be_value(text: str) -> bool:
 
 
 _date: Final = re.compile(r"\d{4}-\d\d-\d\d|\d\d\.\d\d\.\d{4}")
+_time: Final = re.compile(r"(?:19|20)\d\d|\d{1,4}([-./])\d{1,2}\1\d{1,4}")
 
 
 has_address: Final = re.compile(r"[^\s@]@[^\s@]+\.\w").search

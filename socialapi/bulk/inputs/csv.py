@@ -27,6 +27,7 @@ from socialapi.bulk.inputs.columns import (
     folded_name,
     identifies_person,
     is_value,
+    is_value_without_time,
     may_be_value,
 )
 from socialapi.bulk.inputs.dialect import (
@@ -44,6 +45,7 @@ from socialapi.bulk.inputs.dialect import (
     without_comment_mark,
 )
 from socialapi.bulk.inputs.layouts import DELIMITERS, Layout
+from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
@@ -226,18 +228,27 @@ def _refuse_rows_above(
     line.
     """
     width, fewest = len(names), max(_FEWEST_IN_ROW, sum(bool(name.strip()) for name in names))
-    lines = [*enumerate(above, first)]
+    roles, lines = dict(layout.roles), [*enumerate(above, first)]
     for number, cells in lines:
         filled = [cell for cell in cells if cell.strip()]
-        is_full = len(filled) >= fewest and any(map(may_be_value, filled))
-        is_person = selection.reads == "people" and any(map(identifies_person, filled))
-        is_row = layout.is_row([*cells, *[""] * (width - len(cells))][:width])
+        is_full = len(filled) >= fewest and any(map(is_value_without_time, filled))
+        is_person = selection.reads == "people" and any(map(identifies_person, filled[:1]))
+        # Exports begin with lines such as `Account,4829130045`: with a label, and often without delimiters at the end.
+        is_cut = len(cells) < width and not any(map(is_value, filled[:1]))
+        is_label = any(_is_label(cell, roles.get(name)) for cell, name in zip(cells, names, strict=False))
+        is_row = not is_cut and not is_label and layout.is_row([*cells, *[""] * (width - len(cells))][:width])
         if not is_comment(cells) and (is_full or is_person or is_row):
             line = first + len(lines)
             raise InvalidInput(
                 f"line {number} looks like a row, but is above the names on line {line}: move it below them, or, if it "
                 f"is not a row, confirm the line of the names with header_line={line}"
             )
+
+
+def _is_label(cell: str, role: str | None) -> bool:
+    """Returns whether a cell in a column of e-mail addresses or phone numbers is a word, which no row has there."""
+    is_known = role in {"email", "phone_number"}
+    return is_known and bool(cell.strip()) and not may_be_value(cell) and not is_null_word(cell.strip())
 
 
 def _refuse_rows_of_other_columns(

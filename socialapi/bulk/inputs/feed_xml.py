@@ -10,8 +10,8 @@ becomes a mapping of names to strings:
   does not declare it, because many exporters forget that. An element in this namespace replaces a plain
   one with the same name (`g:title` replaces `title`). Other prefixes are kept (`dc:date`).
 - An element that occurs more than once becomes a list. Blank elements are skipped.
-- A nested element has a path as its name, such as `shipping.country`, and is not read as a field. If
-  the outer element is a field, such as `price`, its nested elements become an object, as in JSON.
+- A nested element has a path as its name, such as `shipping.country`, and is not read as a field. The
+  nested elements of a price or of sale dates become an object, as in JSON, and so do those after a text.
   A plural that contains only its singular (`sizes`, `size`) is a list.
 - Inside a title, `description`, `summary` or `content`, the elements of HTML are markup, and only
   their text is kept. Blanks replace the tags that are not within a line.
@@ -64,6 +64,8 @@ elements, because these may be items in an unknown format.
 """
 _LOOKS_LIKE_PRODUCT: Final = frozenset({"price", "link"})
 """The fields that show that an element with another name is a product."""
+_OBJECTS: Final = frozenset({"price", "sale_price", "sale_price_effective_date"})
+"""The fields whose values may be objects."""
 _NAMES_SHOWN: Final = 12
 _MARKED_UP: Final = frozenset({"title", "description", "summary", "content"})
 
@@ -102,6 +104,9 @@ NO_FEED: Final = (
 _MISPLACED: Final = (
     "<{}> may be a product, but only elements called item, entry or product, one or two levels below the root, are "
     "read: move or rename it"
+)
+_NOT_READ: Final = (
+    '<{}> has nested elements, and is not read as {}: give the path of the value, as in columns={{"{}": "{}"}}'
 )
 _WEB_PAGE: Final = "this is a web page, not a product feed"
 _DECLARATIONS: Final = "the document type has declarations or refers to another file, which is not supported: remove it"
@@ -150,13 +155,14 @@ def read_items(
     yields the items before the error and then raises InvalidInput with the line and column.
     """
     head, lines_before = _beginning(file)
-    feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None, role_of)
+    remarks = [] if remarks is None else remarks
+    feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None, role_of, remarks)
     failure: InvalidInput | None = None
     found = is_last = False
     taken = 0
     chunks: Iterator[bytes] = chain((head,), iter(lambda: file.read1(READ_BYTES), b""))
     if 0 not in head[:2] and head[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        chunks = _without_controls(chunks, lines_before + 1, [] if remarks is None else remarks)
+        chunks = _without_controls(chunks, lines_before + 1, remarks)
     while failure is None and not is_last:
         chunk = next(chunks, b"")
         is_last = not chunk
@@ -223,7 +229,9 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
 class _Feed:
     """The parser of one feed. It resolves namespaces itself, because expat would reject undeclared prefixes."""
 
-    def __init__(self, lines_before: int, encoding: str | None, role_of: Callable[[str], str]) -> None:
+    def __init__(
+        self, lines_before: int, encoding: str | None, role_of: Callable[[str], str], remarks: list[RowIssue]
+    ) -> None:
         self._parser = parser = expat.ParserCreate(encoding)
         parser.buffer_text = True
         parser.ordered_attributes = True
@@ -243,6 +251,7 @@ class _Feed:
         self._plain: Item = {}
         self._google: Item = {}
         self._role_of = role_of
+        self._remarks = remarks
         self._names = _Names(self)
         self._path: list[str] = []
         self._texts: list[str] = []
@@ -390,9 +399,9 @@ class _Feed:
     def _end_field(self, name: str) -> None:
         path = self._path
         if len(path) == 1:
-            target, key, _ = self._names[path.pop()]
+            target, key, role = self._names[path.pop()]
             if self._members:
-                self._end_object(target, key)
+                self._end_object(target, key, role)
             else:
                 self._add_text(target, key)
         elif not path:
@@ -404,23 +413,31 @@ class _Feed:
                 self._add_text(*self._place())
             path.pop()
 
-    def _end_object(self, target: Item, key: str) -> None:
-        """Adds the nested elements of a field as one object, or as its values if they are the parts of a plural."""
+    def _end_object(self, target: Item, key: str, role: str) -> None:
+        """Adds the nested elements of a field: as one object, as its values if they are the parts of a plural or the only
+        text of a title, or under their paths, with a remark, if no object can be a value of the field.
+        """
         self._add_text(self._members, "")
         members, self._members = self._members, {}
         attributes = {name[1:]: members.pop(name) for name in list(members) if name[:1] == "@"}
         text, only = members.pop("", None), next(iter(members), "")
-        if text is None and len(members) == 1 and key.lower().endswith(f"{only.lower()}s"):
+        is_plural = key.lower().endswith(f"{only.lower()}s")
+        if text is None and len(members) == 1 and (is_plural or not _MARKED_UP.isdisjoint((key, role))):
             found = members[only]
         elif not members and not attributes:
             found = text
+        elif text is None and members and role not in _OBJECTS:
+            remark = RowIssue(0, "", _NOT_READ.format(shown_name(key), role, role, f"{key}.{shown_name(only)}"))
+            self._remarks += [] if remark in self._remarks else [remark]
+            for name, value in members.items():
+                _add_all(target, f"{key}.{name}", value)
+            return
         else:
             for name, value in (("value", text), *attributes.items()):
                 if value is not None and members.setdefault(name, value) != value:
                     members[name] = [members[name], value]
             found = members
-        for value in found if isinstance(found, list) else [found]:
-            _add(target, key, value)
+        _add_all(target, key, found)
 
     def _place(self) -> tuple[Item, str]:
         """Returns the mapping and the key under which the text of the open element is stored."""
@@ -530,6 +547,11 @@ def _add(target: Item, key: str, value: Any) -> None:
         known.append(value)
     else:
         target[key] = [known, value]
+
+
+def _add_all(target: Item, key: str, value: Any) -> None:
+    for each in value if isinstance(value, list) else [value]:
+        _add(target, key, each)
 
 
 def read_xml(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:

@@ -4,6 +4,7 @@ import codecs
 import contextlib
 import functools
 import json
+import operator
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
@@ -26,6 +27,7 @@ from socialapi.bulk.inputs.reader import (
     note_skipped_blanks,
 )
 from socialapi.errors import InvalidInput
+from socialapi.reports import RowIssue
 
 L = TypeVar("L", bound=Layout)
 
@@ -43,6 +45,7 @@ off.
 TOO_LONG: Final = RowProblem(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"
 _COMMA: Final = ": the line ends in a comma, which JSON Lines forbids: remove it, or write one array of all objects"
+_NOT_IN_ROWS: Final = "{} is outside of the array {}, and is not read"
 _LONG_ITEM: Final = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
 
 
@@ -69,6 +72,9 @@ def read_json_array(
     is_row, is_given, noted = _row_test(selection), selection.form.layout is not None, selection.noted
 
     def refuse_rows(item: Any, place: Sequence[str]) -> None:
+        if not isinstance(item, dict | list) and place[:-1] == path[: len(place) - 1] and is_row({place[-1]: item}):
+            remark = RowIssue(0, "", _NOT_IN_ROWS.format(quoted(".".join(place)), quoted(".".join(path))))
+            selection.remarks.extend([] if remark in selection.remarks else [remark])
         if isinstance(item, dict) and len(noted) < MAX_NAMES_KEPT:
             noted.setdefault(noted_as(".".join(place)), "")
         if not is_given and (other := _path_of_row(item, place, is_row)) is not None:
@@ -218,7 +224,7 @@ def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | 
     Raises InvalidInput if several arrays may be the rows, or an array and the enclosing object.
     """
     line, _, rest = head.partition(b"\n")
-    single = _object(line)
+    single: Any = _object(line)
     if single is not None and rest and not rest.isspace():
         return None
     found, is_whole = list[tuple[Sequence[str], Sequence[str], Mapping[str, Any]]](), False
@@ -243,9 +249,22 @@ def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | 
     path, around, inner = rows[0] if rows else max(found, key=lambda array: (known(array[2]), bool(array[2])))
     if known(inner) > known(around) or not known(around):
         return path
-    if rows and is_row(dict.fromkeys(around)) and given is None:
+    if not rows or (single and _is_part(functools.reduce(operator.getitem, path, single), around, selection)):
+        return None
+    if is_row(dict.fromkeys(around)) and given is None:
         raise _unclear(path, ())
-    return path if rows else None
+    return path
+
+
+def _is_part(array: Sequence[Any], around: Sequence[str], selection: Selection[Any]) -> bool:
+    """Returns whether an array belongs to the row around it: the variants of a product, which have no title, or a
+    single object with other identifiers of the same person.
+    """
+    inner, outer = ({*map(selection.role_of, names)} - {""} for names in (array[0], around))
+    if selection.reads == "products":
+        return "title" in outer - inner
+    is_row = _row_test(selection)
+    return len(array) == 1 and is_row(dict.fromkeys(around)) and inner.isdisjoint(outer)
 
 
 def _find_arrays(

@@ -477,8 +477,14 @@ def _moment(text: str) -> str | None:
 
 _PLAIN_URL: Final = r"https?://[^\s/,;|<][^\s,;|<]*"
 _are_plain_urls: Final = re.compile(rf"{_PLAIN_URL}(?:,{_PLAIN_URL})*", re.IGNORECASE).fullmatch
-has_next_url: Final = re.compile(r"[\s,;|>]https?://", re.IGNORECASE).search
-"""Finds the start of another URL after a separator."""
+has_next_url: Final = re.compile(
+    r"""[\s>]https?://
+    |\Ahttps?://([^\s/?#,;|]+)(?=[/?#,;|])\S*?[,;|]https?://\1(?![\w.-])  # of the same host
+    |\.(?:jpe?g|png|gif|webp)(?:[?#][^\s,;|]{0,200})?[,;|]https?://""",
+    re.IGNORECASE | re.VERBOSE,
+).search
+"""Finds another URL that is not a part of the first, as the target of a redirect is."""
+may_have_next_url: Final = re.compile(r"[,;|]https?://", re.IGNORECASE).search
 _starts_url: Final = re.compile(r"https?://", re.IGNORECASE).match
 _between_images: Final = re.compile(
     r"((?:[\s,;|]|(?:<|&lt;)/?(?:br|p|li|ul|div)\s{0,9}/?(?:>|&gt;))+)", re.IGNORECASE

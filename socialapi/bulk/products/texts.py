@@ -20,6 +20,7 @@ from socialapi.bulk.products.merchant_values import (
     gtins_in,
     has_next_url,
     is_undecided,
+    may_have_next_url,
     paths_in,
     pieces_of_images,
     plain_amount,
@@ -70,6 +71,7 @@ COMMENTED_OUT: Final = "begins with #, as if the row were commented out: delete 
 FIRST_IMAGE: Final = "has several URLs; the first one is sent here, and the others as additional_image_link"
 FIRST_IMAGES: Final = f"has more than {MAX_ADDITIONAL_IMAGES} URLs; the first {MAX_ADDITIONAL_IMAGES} are sent"
 SEVERAL_URLS: Final = "has several URLs: give one"
+MAY_BE_SEVERAL_URLS: Final = "may have several URLs, and is sent unchanged: give one"
 BLANK_IN_URL: Final = "has a blank in its URL: write %20 instead"
 WITHOUT_LABEL: Final = f"{CLEANED}: the label, blanks and hyphens of a GTIN are removed"
 WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is removed"
@@ -250,6 +252,8 @@ def _other(field: str, text: str, warnings: list[str]) -> TextReading:
         return TextReading(first, None, (*warnings, FIRST_IMAGE), further)
     if field in URLS and len(text.split()) > 1:
         return TextReading(text, BLANK_IN_URL)
+    if field in URLS and may_have_next_url(text) is not None:
+        warnings.append(MAY_BE_SEVERAL_URLS)
     meant, unclear = understood(field, text), ambiguity(field, text)
     if field == IMAGES:
         # A single mark, as in `a.jpg - b.jpg`, is a separator.
@@ -259,8 +263,9 @@ def _other(field: str, text: str, warnings: list[str]) -> TextReading:
         warnings += [FIRST_IMAGES] if len(urls) > MAX_ADDITIONAL_IMAGES else []
         meant = ",".join(urls[:MAX_ADDITIONAL_IMAGES])
     if field == CATEGORY and len(paths := paths_in(meant)) > 1:
-        # A comma before a blank may also be part of a name.
-        is_sure = ", " not in meant or len({path.partition(">")[0] for path in paths}) == 1
+        # A comma may also be part of a name, unless the paths have a level in common; before a blank, the first one.
+        levels = [set(path.split(" > ")[: 1 if ", " in meant else None]) for path in paths]
+        is_sure = "," not in meant or set.intersection(*levels) != set()
         warnings.append(FIRST_OF_SEVERAL if is_sure else MAY_BE_SEVERAL)
         meant = paths[0] if is_sure else meant
     if field in PRICES and without_noise(meant) is None:

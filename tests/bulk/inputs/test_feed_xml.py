@@ -260,12 +260,14 @@ def test_words_in_different_lines_of_a_text_are_not_joined(written: str, read: s
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        ("<brand><name>Acme</name></brand>", {"brand": {"name": "Acme"}}),
+        ("<brand><name>Acme</name></brand>", {"brand.name": "Acme"}),
+        ("<brand><n>A</n><n>B</n></brand><brand><n>C</n></brand>", {"brand.n": ["A", "B", "C"]}),
+        ("<title><en lang='en'>Mug</en></title>", {"title": "Mug"}),
         ("<brand>Ac<b>me</b></brand>", {"brand": {"b": "me", "value": "Ac"}}),
         ("<brand>Acme<logo/></brand>", {"brand": "Acme"}),
         ("<brand><name/> </brand>", {}),
-        ("<title><de>Tasse</de><en>Mug</en></title>", {"title": {"de": "Tasse", "en": "Mug"}}),
-        ("<Name><text lang='1'>Mug</text></Name>", {"Name": {"text": "Mug", "lang": "1"}}),
+        ("<title><de>Tasse</de><en>Mug</en></title>", {"title.de": "Tasse", "title.en": "Mug"}),
+        ("<Name><text lang='1'>Mug</text></Name>", {"Name": "Mug"}),
         ("<price><net><amount>8</amount></net></price>", {"price": {"net.amount": "8"}}),
         ("<price><amount unit='cent' x:nil='1'>8</amount></price>", {"price": {"amount": "8", "unit": "cent"}}),
         ("<price><a c='USD'>8</a><c>EUR</c></price>", {"price": {"a": "8", "c": ["EUR", "USD"]}}),
@@ -275,7 +277,7 @@ def test_words_in_different_lines_of_a_text_are_not_joined(written: str, read: s
         ("<variants><variant><size>S</size></variant></variants>", {"variants.size": "S"}),
     ],
 )
-def test_elements_within_a_field_are_an_object_as_in_json_and_others_have_paths(
+def test_elements_within_a_price_are_an_object_as_in_json_and_others_have_paths(
     written: str, read: dict[str, object]
 ) -> None:
     assert list(as_products(rss(written))) == [read]

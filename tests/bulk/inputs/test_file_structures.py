@@ -307,6 +307,28 @@ async def test_a_row_above_the_names_is_not_taken_for_a_title(text: str, row: in
     assert (len(found.rows), found.error) == (1, "")
 
 
+@pytest.mark.parametrize("names", ["email,phone,country", "name,phone,email", "first name,city,email,phone"])
+@pytest.mark.parametrize(
+    "above",
+    [
+        f"Exported by,{ANN}",
+        f"User,{ANN}\nRows,1",
+        "Account ID,4829130045",
+        "Report,Jan 2024,Account 123-456-7890",
+        "Export 2024-11-27 16:00,3 rows,id 48291300451",
+        "Customers,2024,EU",
+        "Export,27.11.2024,Shop",
+        f"List,,\nOwner,{ANN}",
+    ],
+)
+async def test_the_head_of_an_export_is_not_taken_for_rows(above: str, names: str) -> None:
+    cells = {"email": BOB, "phone": "+14155550132"}
+    row = ",".join(cells.get(name, "") for name in names.split(","))
+    found = await reading(f"{above}\n{names}\n{row}\n")
+    assert (len(found.rows), found.error) == (1, "")
+    assert ["the lines above it are ignored" in remark for remark in found.remarks] == [True]
+
+
 @pytest.mark.parametrize(
     "above", ["", "4,Mug,https://shop.example/4,7.20 EUR", "Mug,https://shop.example/4,7.20 EUR,4711"]
 )

@@ -164,6 +164,33 @@ async def test_an_object_with_an_array_in_it_may_be_a_row(tmp_path: Path, conten
     assert [found for found in values(await read(tmp_path / "crm.json")) if found] == [["a@b.example"]]
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        '"devices": [{"idfa": "5d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9"}]',
+        '"phones": [{"phone": "+14155550123", "type": "m"}]',
+    ],
+)
+@pytest.mark.parametrize("form", ['{{"email": "a@b.example", {}}}', '{{{}, "email": "a@b.example"}}\n'])
+async def test_an_array_of_other_identifiers_of_a_person_is_a_part_of_the_row(
+    tmp_path: Path, form: str, more: str
+) -> None:
+    write(tmp_path / "crm.json", form.format(more))
+    assert values(await read(tmp_path / "crm.json")) == [["a@b.example"]]
+
+
+@pytest.mark.parametrize("people", [1, 9_000])
+async def test_an_identifier_after_the_rows_is_reported_whatever_the_size_of_the_file(
+    tmp_path: Path, people: int
+) -> None:
+    users = ", ".join(f'{{"email": "a{n}@b.example", "phone": "+14155550123"}}' for n in range(people))
+    write(tmp_path / "crm.json", f'{{"name": "List", "users": [{users}], "email": "o@b.example", "n": 1}}')
+    selection = IdentifierColumns.of(None, IDENTIFIER_KINDS)
+    async with open_records(tmp_path / "crm.json", selection) as reader:
+        assert sum([len(block) async for block in reader]) == people
+    assert [each.reason for each in selection.remarks] == ['"email" is outside of the array "users", and is not read']
+
+
 async def test_an_array_that_is_cut_off_gives_the_rows_before(tmp_path: Path) -> None:
     write(tmp_path / "crm.json", '[{"email": "a@b.example"}, {"email": "c@d')
     rows, error = await read_until_error(tmp_path / "crm.json", InvalidInput)

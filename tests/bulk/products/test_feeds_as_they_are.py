@@ -319,6 +319,7 @@ async def test_an_id_after_a_number_sign_is_warned_of_because_its_row_may_be_com
     ("text", "sent", "warning"),
     [
         ("Home > Mugs,Sale > Mugs", "Home > Mugs", FIRST_OF_SEVERAL),
+        ("Shoes > Men,Women > Boots", "Shoes > Men,Women > Boots", MAY_BE_SEVERAL),
         ("Home>Mugs|Sale>Mugs>Blue", "Home > Mugs", FIRST_OF_SEVERAL),
         ("Home > Mugs; Sale > Mugs", "Home > Mugs", FIRST_OF_SEVERAL),
         ("Home > Mugs, Home > Cups", "Home > Mugs", FIRST_OF_SEVERAL),
@@ -661,6 +662,40 @@ async def test_a_price_of_several_elements_is_read_as_the_object_it_is_in_json(m
 
 
 @pytest.mark.parametrize(
+    ("name", "nested", "path", "read"),
+    [
+        ("brand", "<id>3</id><name>Acme</name>", "brand.id", {"brand": "3"}),
+        ("color", "<name>white</name><hex>#fff</hex>", "color.name", {"color": "white"}),
+        ("size", "<value>5</value><unit>cm</unit>", "size.value", {"size": "5"}),
+        ("quantity", "<available>5</available><reserved>1</reserved>", "quantity.available", {"inventory": 5}),
+        ("gtin", "<ean>4006381333931</ean>", "gtin.ean", {"gtin": "4006381333931"}),
+    ],
+)
+async def test_a_field_with_nested_elements_is_not_read_and_a_warning_has_the_path_that_reads_it(
+    name: str, nested: str, path: str, read: Shape, tmp_path: Path
+) -> None:
+    feed = as_xml(tmp_path, [product("a", **{name: "NESTED"}), product("b", **{name: "NESTED"})])
+    feed.write_text(feed.read_text("utf-8").replace("NESTED", nested), "utf-8")
+    report, stored = await load(feed)
+    assert [*stored] == ([] if name == "brand" else ["a", "b"])  # a product needs a brand
+    assert all(shape.keys().isdisjoint(read) for shape in stored.values())
+    (field,) = read
+    (reason,) = [issue.reason for issue in report.warning_details]
+    assert reason.startswith(f"<{name}> has nested elements, and is not read as {field}: ")
+    assert reason.endswith(f'columns={{"{field}": "{path}"}}')
+    report, stored = await load(feed, columns={field: path})
+    assert (report.rejected, report.warnings, stored["a"][field]) == (0, 0, read[field])
+
+
+async def test_the_nested_text_of_a_title_is_the_title(tmp_path: Path) -> None:
+    feed = as_xml(tmp_path, [product("a", title="TITLE", description="TEXT")])
+    texts = feed.read_text("utf-8").replace("TITLE", "<en>Mug</en>").replace("TEXT", "<de>Tasse</de>")
+    feed.write_text(texts, "utf-8")
+    report, stored = await load(feed)
+    assert (stored["a"]["title"], stored["a"]["description"], report.warnings) == ("Mug", "Tasse", 0)
+
+
+@pytest.mark.parametrize(
     ("prices", "sent"),
     [
         ('<price decimals="2" currency="EUR">999</price>', {"price": "9.99 EUR"}),
@@ -718,21 +753,17 @@ async def test_a_price_that_its_attributes_or_elements_leave_open_is_refused(
             "<sale_price_effective_date><start>2026-01-01T00:00Z</start></sale_price_effective_date>",
             "sale_price_effective_date",
         ),
-        ("<color><value>red</value></color>", "color"),
-        ("<quantity><value>5</value></quantity>", "inventory"),
+        ("<color>red<hex>#f00</hex></color>", "color"),
         ("<sizes><size>S</size><size>M</size></sizes>", "size"),
     ],
 )
-async def test_a_product_with_elements_in_an_optional_field_is_refused_and_a_path_reads_them(
+async def test_a_product_with_elements_in_dates_or_next_to_a_text_is_refused(
     element: str, field: str, tmp_path: Path
 ) -> None:
     path = as_xml(tmp_path, [product("a")])
     path.write_text(path.read_text("utf-8").replace("</item>", f"{element}</item>"), "utf-8")
     report, _ = await load(path)
     assert [each.field for each in report.rejects] == [field]
-    if field == "color":
-        report, stored = await load(path, columns={"color": "color.value"})
-        assert (report.rejected, stored["a"]["color"]) == (0, "red")
 
 
 @pytest.mark.parametrize("written", [as_xml, as_json, as_json_lines, as_parquet])
@@ -808,6 +839,23 @@ async def test_several_addresses_of_a_page_and_blanks_in_addresses_are_refused_w
     ]
     assert ["URL" in issue.reason for issue in report.rejects] == [True] * 4
     assert ["%20" in issue.reason for issue in report.rejects] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("field", "url", "images"),
+    [
+        ("link", "https://track.example/c?a=1;b=2;https://shop.example/1", None),
+        ("link", "https://track.example/c|https://shop.example/1", None),
+        ("mobile_link", "https://track.example/c?to=1,https://m.shop.example/1", None),
+        ("image_link", "https://img.example/fetch/w_100,h_100,https://shop.example/1.jpg", None),
+        ("image_link", "https://a.example/1.jpg?v=1,https://b.example/2.jpg?v=2", "https://b.example/2.jpg?v=2"),
+        ("image_link", "https://a.example/?n=1,https://a.example/?n=2", "https://a.example/?n=2"),
+    ],
+)
+async def test_an_address_within_another_is_not_cut_off(field: str, url: str, images: str | None) -> None:
+    report, stored = await load([product("a", **{field: url})])
+    assert stored["a"][field] == (url.partition(",")[0] if images else url)
+    assert (stored["a"].get("additional_image_link"), warned(report)) == (images, [field])
 
 
 @EVERY_FORMAT

@@ -224,6 +224,19 @@ async def test_arrays_without_products_are_ignored_before_and_after_the_products
         assert row.known_id == "a"
 
 
+@pytest.mark.parametrize("variants", [1, 2])
+async def test_the_variants_of_a_single_product_are_a_part_of_it(tmp_path: Path, variants: int) -> None:
+    variant = {"id": "v", "price": "1.00 EUR", "image": "https://shop.example/v.jpg"}
+    (row,) = await read(write(tmp_path / "feed.json", json.dumps(product("a") | {"variants": [variant] * variants})))
+    assert row.known_id == "a"
+
+
+async def test_a_product_around_an_array_of_products_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "feed.json", json.dumps(product("a") | {"related": products("b", "c")}))
+    with pytest.raises(InvalidInput, match='both "related" and the object around it may be rows'):
+        await read(file)
+
+
 async def test_two_arrays_of_products_are_refused_with_their_names(tmp_path: Path) -> None:
     document = {"de": {"products": products("a")}, "fr": {"products": products("b")}}
     with pytest.raises(InvalidInput, match=r'both "de\.products" and "fr\.products" may be rows'):

@@ -149,7 +149,9 @@ def test_a_column_that_is_named_hashed_has_no_device_ids_but_digests(name: str, 
     assert all(expected in each.reason for each in prepared.rejects)
 
 
-@pytest.mark.parametrize("name", ["gaid_unhashed", "not_hashed", "device id (not hashed)", "plain (no hash)", "Non-Hashed"])
+@pytest.mark.parametrize(
+    "name", ["gaid_unhashed", "not_hashed", "device id (not hashed)", "plain (no hash)", "Non-Hashed"]
+)
 def test_a_column_that_is_named_not_hashed_has_device_ids(name: str) -> None:
     device_id = "5d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9"
     prepared = prepared_of(Preparer(now=NOW), user_block((name, "device_id", [device_id])))

@@ -35,7 +35,7 @@ from socialapi.bulk.products.merchant_values import (
     known_currency,
     unchanged_tests,
 )
-from socialapi.bulk.products.price_objects import UNCLEAR_PRICE, has_currency, price_of
+from socialapi.bulk.products.price_objects import UNCLEAR_PRICE, has_currency, in_main_unit, price_of
 from socialapi.bulk.products.rows import REQUIRED, ProductRow
 from socialapi.bulk.products.texts import (
     CATEGORY,
@@ -127,6 +127,7 @@ class _Reading:
             cells = [cell if _is_empty(value) or name not in own else "" for cell, value, name in before]
         if _EMPTY.issuperset(map(type, cells)):
             return
+        cells = in_main_unit(cells) if field in PRICES and not block.is_text else cells
         cells = self._on_sale(cells) if field == SALE_PRICE else cells
         currencies = self._currencies(field, cells) if field in PRICES else None
         plain = _plain(field, cells, currencies)

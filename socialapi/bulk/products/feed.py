@@ -38,7 +38,7 @@ from socialapi.bulk.products.merchant_values import (
     known_currency,
     with_one_id,
 )
-from socialapi.bulk.products.price_objects import MEMBERS, has_amount, is_in_small_units
+from socialapi.bulk.products.price_objects import MEMBERS, has_amount, in_main_unit, is_in_small_units
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.products.texts import IMAGES, read_text
 from socialapi.bulk.rejects import FILE_COLUMNS, HEADER
@@ -191,10 +191,25 @@ class ProductColumns(FoundColumns):
             objects = [
                 _with_attributes(item, attributes, read) if isinstance(item, Mapping) else item for item in objects
             ]
-        if _SPLIT.isdisjoint(names):
-            return objects
-        given = {each for names in self.given.values() for each in names}
-        return [_rearranged(item, given) if isinstance(item, Mapping) else item for item in objects]
+        if not _SPLIT.isdisjoint(names):
+            given = {each for names in self.given.values() for each in names}
+            objects = [_rearranged(item, given) if isinstance(item, Mapping) else item for item in objects]
+            names = set[Any]().union(*(item for item in objects if isinstance(item, Mapping)))
+        is_dict, given = (
+            set(map(type, objects)) == {dict},
+            {each for field in PRICES for each in self.given.get(field, ())},
+        )
+        texts = (name for name in names if isinstance(name, str) and (name in given or "price" in name.lower()))
+        for name in (name for name in texts if self.role_of(name) in PRICES):
+            # Of all objects, because the blocks of objects with different keys are short.
+            before = [item.get(name) if is_dict or isinstance(item, Mapping) else None for item in objects]
+            prices = in_main_unit(before)
+            if prices is not before:
+                objects = [
+                    {**item, name: price} if isinstance(price, Mapping) else item
+                    for item, price in zip(objects, prices, strict=True)
+                ]
+        return objects
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """Returns the layout of a table. Raises InvalidInput if a required or given column is missing."""

@@ -7,7 +7,7 @@ key is rejected, because the key may specify a different unit, and a price must 
 import re
 from collections.abc import Mapping, Sequence, Sized
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Final
 
 from socialapi.bulk.inputs.numbers import is_missing, is_number
@@ -76,6 +76,39 @@ def is_in_small_units(name: str) -> bool:
     return is_known or _names_small_units(_between_words.sub(" ", name)) is not None
 
 
+def _may_be_cents(amount: Any) -> bool:
+    """Returns whether an amount is an integer, or a floating-point number without a fraction, because a program makes
+    floats of cents if one of them is missing. The error of 19.99 * 100 is no fraction.
+    """
+    return isinstance(amount, Integral) or (_is_float(amount) and not 0.0005 < float(amount) % 1 < 0.9995)
+
+
+def _is_float(amount: Any) -> bool:
+    return isinstance(amount, Real) and not isinstance(amount, Integral)
+
+
+def in_main_unit(prices: Sequence[Any]) -> Sequence[Any]:
+    """Returns the prices, with strings in place of the floating-point amounts in objects if one of them has a fraction,
+    which shows that they are not in cents.
+    """
+    if not any(issubclass(kind, Mapping) for kind in set(map(type, prices))):
+        return prices
+    floats = [
+        {
+            name: each
+            for name, each in (price.items() if isinstance(price, Mapping) else ())
+            if _is_float(each) and not is_missing(each) and _ROLES.get(comparable(str(name))) == "amount"
+        }
+        for price in prices
+    ]
+    if all(_may_be_cents(each) for found in floats for each in found.values()):
+        return prices
+    return [
+        {**price, **dict(zip(found, map(str, found.values()), strict=True))} if found else price
+        for price, found in zip(prices, floats, strict=True)
+    ]
+
+
 def price_of(given: Mapping[Any, Any]) -> str | None:
     """Returns the price in an object. Returns an empty string if the object has no amount, and None if the price is
     ambiguous.
@@ -106,8 +139,7 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
     elif decimals is not None:
         amount = _amount_with_decimals(plain[0], decimals)
     else:
-        # A program makes floats of cents if one of them is missing.
-        is_open = "amount" in found and isinstance(plain[0], Real) and plain[0] % 1 == 0 and smallest != 0
+        is_open = "amount" in found and smallest != 0 and _may_be_cents(plain[0])
         amount = None if is_open else str(plain[0])
     if amount is None or not currency:
         return amount

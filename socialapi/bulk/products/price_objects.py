@@ -35,6 +35,19 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 MEMBERS: Final = tuple(name for role, names in _NAMES.items() if role for name in names)
 """All keys that affect the amount."""
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
+_OTHER_ATTRIBUTES: Final = frozenset(
+    comparable(name)
+    for name in (
+        *("vat", "vat_rate", "vat_percent", "vat_included", "includes_vat", "include_vat", "incl_vat", "with_vat"),
+        *("tax", "tax_rate", "tax_percent", "tax_included", "includes_tax", "include_tax", "incl_tax", "tax_class"),
+        *("mwst", "iva", "tva", "country", "country_code", "region", "market", "store", "channel", "class", "kind"),
+        *("lang", "language", "locale", "label", "name", "title"),
+    )
+)
+"""The known attributes of a price in XML that do not change it."""
+_names_unit: Final = re.compile(
+    "unit|uom|scale|factor|divi[ds]|multipl|decimal|digit|precision|exponent|minor|fraction|places|magnitude"
+).search
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
 """The roles of keys whose unit is certain."""
 _STRIPE_EXCEPTIONS: Final = frozenset({"ISK", "MGA", "UGX"})
@@ -68,6 +81,16 @@ def has_currency(price: Any) -> bool:
 def has_amount(given: Mapping[str, Any]) -> bool:
     """Returns whether an object has a key for an amount, which need not be unambiguous."""
     return any(_ROLES.get(comparable(name), "") not in ("", "currency", "decimals") for name in given)
+
+
+def attribute_matters(name: str, value: Any = "", price: Any = "") -> bool | None:
+    """Returns whether an attribute in XML may change the amount or the currency of a price, or None if it is unknown."""
+    known = comparable(name)
+    if known in _ROLES or known in _OTHER_ATTRIBUTES:
+        return bool(_ROLES.get(known))
+    texts = [str(each) for each in (value if isinstance(value, list) else [value])]
+    is_unit = _names_unit(known) or any(map(is_in_small_units, (name, *texts)))
+    return True if is_unit or any(known_currency(text) and text not in str(price) for text in texts) else None
 
 
 def is_in_small_units(name: str) -> bool:

@@ -372,6 +372,8 @@ class ArrowReader(ThreadedReader[L]):
         """Yields the rows of a pandas DataFrame with a column of several types in the way of rows in memory."""
         table: Any = self._table
         objects = ObjectBlocks(self._selection)
+        if any(name is not None for name in table.index.names):
+            table = table.reset_index()  # as Arrow does: a named index is a column
         for start in range(0, len(table), ROWS_PER_BLOCK):
             part = table.iloc[start : start + ROWS_PER_BLOCK].rename(columns=str)
             rows = with_paths(part.to_dict("records"), self._selection)

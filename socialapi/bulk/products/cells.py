@@ -35,7 +35,7 @@ from socialapi.bulk.products.merchant_values import (
     known_currency,
     unchanged_tests,
 )
-from socialapi.bulk.products.price_objects import UNCLEAR_PRICE, has_currency, price_of
+from socialapi.bulk.products.price_objects import UNCLEAR_PRICE, has_currency, in_main_unit, price_of
 from socialapi.bulk.products.rows import REQUIRED, ProductRow
 from socialapi.bulk.products.texts import (
     CATEGORY,
@@ -127,6 +127,7 @@ class _Reading:
             cells = [cell if _is_empty(value) or name not in own else "" for cell, value, name in before]
         if _EMPTY.issuperset(map(type, cells)):
             return
+        cells = in_main_unit(cells) if field in PRICES and not block.is_text else cells
         cells = self._on_sale(cells) if field == SALE_PRICE else cells
         currencies = self._currencies(field, cells) if field in PRICES else None
         plain = _plain(field, cells, currencies)
@@ -152,10 +153,14 @@ class _Reading:
                 self._problems[index] = (field, location, problem)
 
     def _on_sale(self, prices: Sequence[Any]) -> Sequence[Any]:
-        """Returns the sale prices without those of products that are not on sale, according to their row."""
-        kept = list(prices)
+        """Returns the sale prices without those of products that are not on sale, according to their row. If the row has
+        the dates of the sale, they decide.
+        """
+        kept, dates = list(prices), self._values.get(SALE_DATES)
         for index, flag in enumerate(self._companions.get(ON_SALE, ())):
             is_plain = isinstance(flag, str | bool) or is_number(flag)
+            if dates is not None and not _is_empty(dates[index]):
+                continue
             if is_plain and str(flag).strip().lower() in _NO and not _has_no_value(kept[index]):
                 self._warn(index, SALE_PRICE, NOT_ON_SALE)
                 kept[index] = ""
@@ -169,7 +174,7 @@ class _Reading:
         if field == SALE_PRICE:
             whole, names = self._values.get("price"), [SALE_CURRENCY, CURRENCY]
         columns = [self._companions[name] for name in names if name in self._companions]
-        if not columns and default is None and whole is None:
+        if not columns and default is None and (whole is None or not _texts(field, prices).unusual):
             return None
         found: list[Any] = []
         for index, price in enumerate(prices):

@@ -38,7 +38,13 @@ from socialapi.bulk.products.merchant_values import (
     known_currency,
     with_one_id,
 )
-from socialapi.bulk.products.price_objects import MEMBERS, has_amount, is_in_small_units
+from socialapi.bulk.products.price_objects import (
+    MEMBERS,
+    attribute_matters,
+    has_amount,
+    in_main_unit,
+    is_in_small_units,
+)
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.products.texts import IMAGES, read_text
 from socialapi.bulk.rejects import FILE_COLUMNS, HEADER
@@ -61,6 +67,7 @@ _SALE_HAS_NO_DATES: Final = f"the columns with the start and end of sale prices 
 _ID_IS_ATTRIBUTE: Final = (
     'an id is read from an element id, not from an attribute: to read the attribute, give columns={{"id": "{}"}}'
 )
+_UNKNOWN_ATTRIBUTE: Final = "the attribute {} of {} is not read: check that it does not change the price"
 _is_sale_date: Final = re.compile(
     "(?:dates?|on)*(?:sale|special|discount|promo(?:tion(?:al)?)?|offer)(?:price|dates?|effective|period|valid|is|on)*"
     "(?:start|begin|from|end|until|till|to|thru|through|expir\\w*|period|validity|dates)s?(?:on|at|date|time|gmt|utc)*"
@@ -184,17 +191,33 @@ class ProductColumns(FoundColumns):
         for name in sorted(name for name in names if isinstance(name, str) and "@" in name):
             element, _, attribute = name.partition("@")
             # Attributes from other namespaces, such as xsi:nil, do not affect the amount.
-            if element and ":" not in attribute and self.role_of(element) in PRICES:
+            is_given = any(name in given for given in self.given.values())
+            if element and ":" not in attribute and not is_given and self.role_of(element) in PRICES:
                 attributes[element].append(name)
         if attributes:
             read = {name for each in attributes.values() for name in each if self.role_of(name)}
             objects = [
                 _with_attributes(item, attributes, read) if isinstance(item, Mapping) else item for item in objects
             ]
-        if _SPLIT.isdisjoint(names):
-            return objects
-        given = {each for names in self.given.values() for each in names}
-        return [_rearranged(item, given) if isinstance(item, Mapping) else item for item in objects]
+        if not _SPLIT.isdisjoint(names):
+            given = {each for names in self.given.values() for each in names}
+            objects = [_rearranged(item, given) if isinstance(item, Mapping) else item for item in objects]
+            names = set[Any]().union(*(item for item in objects if isinstance(item, Mapping)))
+        is_dict, given = (
+            set(map(type, objects)) == {dict},
+            {each for field in PRICES for each in self.given.get(field, ())},
+        )
+        texts = (name for name in names if isinstance(name, str) and (name in given or "price" in name.lower()))
+        for name in (name for name in texts if self.role_of(name) in PRICES):
+            # Of all objects, because the blocks of objects with different keys are short.
+            before = [item.get(name) if is_dict or isinstance(item, Mapping) else None for item in objects]
+            prices = in_main_unit(before)
+            if prices is not before:
+                objects = [
+                    {**item, name: price} if isinstance(price, Mapping) else item
+                    for item, price in zip(objects, prices, strict=True)
+                ]
+        return objects
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """Returns the layout of a table. Raises InvalidInput if a required or given column is missing."""
@@ -280,6 +303,12 @@ class ProductColumns(FoundColumns):
         if attributes and "id" not in fields and "id" in (found := fields_of([name[1:] for name in attributes])):
             remark = RowIssue(0, "", _ID_IS_ATTRIBUTE.format(attributes[found.index("id")]))
             self.remarks += [] if remark in self.remarks else [remark]
+        for name in (name for name, field in zip(names, fields, strict=True) if field is None and "@" in name[1:]):
+            element, _, attribute = name.partition("@")
+            is_unknown = self.role_of(element) in PRICES and attribute_matters(attribute) is None
+            if is_unknown and ":" not in attribute and len(self.remarks) < MAX_NAMES_KEPT:
+                remark = RowIssue(0, "", _UNKNOWN_ATTRIBUTE.format(shown_name(attribute), shown_name(element)))
+                self.remarks += [] if remark in self.remarks else [remark]
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:
@@ -368,12 +397,17 @@ def _rearranged(item: Mapping[Any, Any], given: AbstractSet[str]) -> Mapping[Any
 def _with_attributes(
     item: Mapping[Any, Any], attributes: Mapping[str, Sequence[str]], read: AbstractSet[str]
 ) -> Mapping[Any, Any]:
-    """Returns the item with price objects in place of prices with attributes, except for attributes in `read`, which
-    are columns. Prices or attributes that differ between several elements remain a list, which is rejected.
+    """Returns the item with price objects in place of prices with attributes that matter, except for attributes in
+    `read`, which are columns. Prices or attributes that differ between several elements remain a list, which is
+    rejected.
     """
     changed = dict(item)
     for element, names in attributes.items():
-        given = {name: item[name] for name in names if name in item}
+        given = {
+            name: item[name]
+            for name in names
+            if name in item and attribute_matters(name.partition("@")[2], item[name], item.get(element))
+        }
         columns = {name for name, value in given.items() if name in read and isinstance(value, str)}
         if len(columns) == len(given):
             continue

@@ -7,7 +7,7 @@ key is rejected, because the key may specify a different unit, and a price must 
 import re
 from collections.abc import Mapping, Sequence, Sized
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Final
 
 from socialapi.bulk.inputs.numbers import is_missing, is_number
@@ -35,6 +35,19 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 MEMBERS: Final = tuple(name for role, names in _NAMES.items() if role for name in names)
 """All keys that affect the amount."""
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
+_OTHER_ATTRIBUTES: Final = frozenset(
+    comparable(name)
+    for name in (
+        *("vat", "vat_rate", "vat_percent", "vat_included", "includes_vat", "include_vat", "incl_vat", "with_vat"),
+        *("tax", "tax_rate", "tax_percent", "tax_included", "includes_tax", "include_tax", "incl_tax", "tax_class"),
+        *("mwst", "iva", "tva", "country", "country_code", "region", "market", "store", "channel", "class", "kind"),
+        *("lang", "language", "locale", "label", "name", "title"),
+    )
+)
+"""The known attributes of a price in XML that do not change it."""
+_names_unit: Final = re.compile(
+    "unit|uom|scale|factor|divi[ds]|multipl|decimal|digit|precision|exponent|minor|fraction|places|magnitude"
+).search
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
 """The roles of keys whose unit is certain."""
 _STRIPE_EXCEPTIONS: Final = frozenset({"ISK", "MGA", "UGX"})
@@ -70,10 +83,53 @@ def has_amount(given: Mapping[str, Any]) -> bool:
     return any(_ROLES.get(comparable(name), "") not in ("", "currency", "decimals") for name in given)
 
 
+def attribute_matters(name: str, value: Any = "", price: Any = "") -> bool | None:
+    """Returns whether an attribute in XML may change the amount or the currency of a price, or None if it is unknown."""
+    known = comparable(name)
+    if known in _ROLES or known in _OTHER_ATTRIBUTES:
+        return bool(_ROLES.get(known))
+    texts = [str(each) for each in (value if isinstance(value, list) else [value])]
+    is_unit = _names_unit(known) or any(map(is_in_small_units, (name, *texts)))
+    return True if is_unit or any(known_currency(text) and text not in str(price) for text in texts) else None
+
+
 def is_in_small_units(name: str) -> bool:
     """Returns whether the name or path of a column shows that its amounts are in cents or micros."""
     is_known = _ROLES.get(comparable(name.rpartition(".")[2])) in ("cents", "precise")
     return is_known or _names_small_units(_between_words.sub(" ", name)) is not None
+
+
+def _may_be_cents(amount: Any) -> bool:
+    """Returns whether an amount is an integer, or a floating-point number without a fraction, because a program makes
+    floats of cents if one of them is missing. The error of 19.99 * 100 is no fraction.
+    """
+    return isinstance(amount, Integral) or (_is_float(amount) and not 0.0005 < float(amount) % 1 < 0.9995)
+
+
+def _is_float(amount: Any) -> bool:
+    return isinstance(amount, Real) and not isinstance(amount, Integral)
+
+
+def in_main_unit(prices: Sequence[Any]) -> Sequence[Any]:
+    """Returns the prices, with strings in place of the floating-point amounts in objects if one of them has a fraction,
+    which shows that they are not in cents.
+    """
+    if not any(issubclass(kind, Mapping) for kind in set(map(type, prices))):
+        return prices
+    floats = [
+        {
+            name: each
+            for name, each in (price.items() if isinstance(price, Mapping) else ())
+            if _is_float(each) and not is_missing(each) and _ROLES.get(comparable(str(name))) == "amount"
+        }
+        for price in prices
+    ]
+    if all(_may_be_cents(each) for found in floats for each in found.values()):
+        return prices
+    return [
+        {**price, **dict(zip(found, map(str, found.values()), strict=True))} if found else price
+        for price, found in zip(prices, floats, strict=True)
+    ]
 
 
 def price_of(given: Mapping[Any, Any]) -> str | None:
@@ -106,8 +162,7 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
     elif decimals is not None:
         amount = _amount_with_decimals(plain[0], decimals)
     else:
-        # A program makes floats of cents if one of them is missing.
-        is_open = "amount" in found and isinstance(plain[0], Real) and plain[0] % 1 == 0 and smallest != 0
+        is_open = "amount" in found and smallest != 0 and _may_be_cents(plain[0])
         amount = None if is_open else str(plain[0])
     if amount is None or not currency:
         return amount

@@ -199,6 +199,12 @@ async def test_a_time_without_a_zone_is_refused_as_in_a_file_and_so_is_what_is_n
     assert [(issue.field, issue.reason) for issue in report.rejects] == [("expires_at", reason + advice)]
 
 
+@pytest.mark.parametrize("ids", [[1, 2], [1, "A-2"]])
+async def test_a_named_index_of_a_dataframe_is_a_column_whatever_the_other_columns_hold(ids: list[Any]) -> None:
+    table = pandas.DataFrame({"email": ["a@b.example", "c@d.example"], "n": ids}).set_index("email")
+    assert values(await read(table)) == [["a@b.example"], ["c@d.example"]]
+
+
 async def test_bytes_that_are_not_utf8_make_their_cell_unusable_and_no_other() -> None:
     texts = pyarrow.array([b"a@b.example", b"caf\xe9@b.example", None], pyarrow.binary()).view(pyarrow.string())
     assert values(await read(pyarrow.table({"email": texts}))) == [["a@b.example"], ["caf\udce9@b.example"], []]

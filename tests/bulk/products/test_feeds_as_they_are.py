@@ -643,6 +643,12 @@ async def test_the_sale_price_of_a_product_that_is_not_on_sale_is_not_sent(
     assert report.ignored_columns == ()
 
 
+async def test_the_dates_of_a_sale_decide_and_not_whether_it_is_on_now() -> None:
+    dates = "2026-01-01T00:00Z/2036-02-01T00:00Z"
+    _, stored = await load([product("a", sale_price="5.00 EUR", on_sale=False, sale_price_effective_date=dates)])
+    assert (stored["a"]["sale_price"], stored["a"]["sale_price_effective_date"]) == ("5.00 EUR", dates)
+
+
 @pytest.mark.parametrize(
     "members",
     [
@@ -708,6 +714,14 @@ async def test_the_nested_text_of_a_title_is_the_title(tmp_path: Path) -> None:
         ),
         ('<price>9.99 EUR</price><sale_price unit="EUR" currency="EUR"/>', {"price": "9.99 EUR"}),
         ('<price>9.99 EUR</price><sale_price xsi:nil="true"/>', {"price": "9.99 EUR"}),
+        ('<price vat="19" currency="EUR">9.99</price>', {"price": "9.99 EUR"}),
+        ('<price country="GR" includes_vat="true">9.99 EUR</price>', {"price": "9.99 EUR"}),  # gr is no grosz here
+        ('<price vat="19" decimals="2" currency="EUR">999</price>', {"price": "9.99 EUR"}),
+        (
+            '<price country="DE" currency="EUR">9.99</price><price country="AT" currency="EUR">9.99</price>',
+            {"price": "9.99 EUR"},
+        ),
+        ('<price vat="19"><value>9.99</value><currency>EUR</currency></price>', {"price": "9.99 EUR"}),
     ],
 )
 async def test_the_attributes_of_a_price_in_xml_are_members_of_the_price(
@@ -720,11 +734,24 @@ async def test_the_attributes_of_a_price_in_xml_are_members_of_the_price(
     assert {name: value for name, value in stored["a"].items() if "price" in name} == sent
 
 
+async def test_an_unknown_attribute_of_a_price_is_a_warning_unless_the_caller_names_it(tmp_path: Path) -> None:
+    path = as_xml(tmp_path, [product("a"), product("b")])
+    given = '<price vat="19" net="8.39 EUR" cur="EUR">9.99</price>'
+    path.write_text(path.read_text("utf-8").replace("<g:price>10.00 EUR</g:price>", given), "utf-8")
+    report, stored = await load(path, columns={"currency": "price@cur"})
+    assert [stored[each]["price"] for each in "ab"] == ["9.99 EUR"] * 2
+    assert [(each.row, "the attribute net of price is" in each.reason) for each in report.warning_details] == [
+        (0, True)
+    ]
+
+
 @pytest.mark.parametrize(
     ("prices", "field", "reason"),
     [
         ('<price currency="EUR" unit="cent">999</price>', "price", "an ambiguous price"),
         ('<price scale="2" factor="10">999 EUR</price>', "price", "an ambiguous price"),
+        ('<price vat="19" given-in="cents" currency="EUR">999</price>', "price", "an ambiguous price"),
+        ('<price cur="USD">9.99 EUR</price>', "price", "an ambiguous price"),
         ("<price><net><amount>8.39</amount></net><currency>EUR</currency></price>", "price", "an ambiguous price"),
         ("<price>999 EUR<unit>cent</unit></price>", "price", "an ambiguous price"),
         ('<price currency="EUR">9.99</price><price currency="USD">9.99</price>', "price", "is a list"),

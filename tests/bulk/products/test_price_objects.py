@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy
+import pandas
 import pytest
 
 from socialapi.bulk.products.merchant_values import IN_PENCE
@@ -84,6 +85,23 @@ async def test_a_member_of_a_price_that_the_caller_names_stays_a_column_whatever
 async def test_the_smallest_unit_is_that_of_the_currency(given: Any, price: str) -> None:
     (row,) = await read([product("a", price=given)])
     assert (row.shape["price"], row.problem) == (price, None)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "sent"),
+    [
+        ((10.0, 10.5, 20.0), ("10.0 EUR", "10.5 EUR", "20.0 EUR")),
+        ((numpy.float32(7), float("nan"), numpy.float64(9.99)), ("7.0 EUR", None, "9.99 EUR")),
+        ((1999.0, float("nan"), 499.0), (None, None, None)),
+        ((19.99 * 100, 499.0), (None, None)),  # 1998.9999999999998
+    ],
+)
+async def test_a_fraction_in_a_column_shows_that_its_round_prices_are_not_in_cents(amounts: Any, sent: Any) -> None:
+    rows = [product(str(at), price={"amount": each, "currency": "EUR"}) for at, each in enumerate(amounts)]
+    with_other_keys = [row | ({"color": "red"} if at % 2 else {}) for at, row in enumerate(rows)]
+    for given in (rows, with_other_keys, pandas.DataFrame(rows)):
+        read_as = [row.shape.get("price") if row.problem is None else None for row in await read(given)]
+        assert tuple(each or None for each in read_as) == sent
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import attrs
 
 from socialapi.bulk.audiences.column_names import countries_for
 from socialapi.bulk.audiences.columns import IdentifierLayout
-from socialapi.bulk.audiences.countries import UNCLEAR, calling_code_of, region_of
+from socialapi.bulk.audiences.countries import Country, UnclearCountry, calling_code_of, region_of
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.null_words import NO_VALUE, is_null_word
 from socialapi.bulk.inputs.numbers import is_missing, texts_of
@@ -61,7 +61,7 @@ class UserRow:
     expires_at: When = None
     problem: tuple[str, str] | None = None
     unusable: tuple[tuple[str, str], ...] = ()
-    countries: Mapping[str, str] = {}
+    countries: Mapping[str, Country] = {}
 
 
 def user_rows(block: UserBlock) -> Iterator[UserRow]:
@@ -114,7 +114,7 @@ def count_texts(cell: Any) -> int:
 
 
 def _words_in(cell: Any) -> Iterator[str]:
-    texts = (text.replace(UNCLEAR, "").strip() for text, _ in islice(texts_of(cell), MAX_TEXTS_PER_CELL))
+    texts = (text.strip() for text, _ in islice(texts_of(cell), MAX_TEXTS_PER_CELL))
     return (text for text in texts if text and not is_null_word(text))
 
 
@@ -125,7 +125,7 @@ def _area_code_in(text: str) -> str:
     return digits if digits.strip("0") else ""
 
 
-def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
+def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, Country]:
     """Returns the name of the country column that applies to a row's phone number in the column `phone`, and the
     country in that column. Uses the first of the groups from `countries_for` with a known country, or else the first
     column with any value. Returns two empty strings if all country columns are empty.
@@ -151,18 +151,18 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
         reason = OTHER_COUNTRY.format(" and ".join(dict.fromkeys(names)), names[0])
     else:
         return next(iter(known.values()), unknown)
-    regions = " ".join(region_of(country) or "" for _, country in known.values())
-    return "", UNCLEAR.join(("", regions, area[1], reason))
+    regions = [region_of(country) for _, country in known.values()]
+    return "", UnclearCountry(tuple(filter(None, regions)), area[1], reason)
 
 
-def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
+def countries_of(block: UserBlock, phone: str) -> Sequence[Country]:
     """Returns the country of each row's phone number, or an empty sequence if a country column contains values that are
     not strings.
     """
     columns = [block.columns[column] for column, _, _ in block.layout.countries]
     if not all(_TEXTS.issuperset(map(type, column)) for column in columns):
         return ()
-    cells, known = list(zip(*columns, strict=True)), dict[tuple[Any, ...], str]()
+    cells, known = list(zip(*columns, strict=True)), dict[tuple[Any, ...], Country]()
     for index, key in enumerate(cells):
         if key not in known:
             known[key] = country_of(block, index, phone)[1]

@@ -301,8 +301,8 @@ def countries_for(
         return bool(own) and not is_shared, not is_of_numbers, not is_shared
 
     taken = frozenset().union(*map(words_of, phones)) - words_of(phone)
-    several = [each for each in countries if not (each[2] and rank(each)[0] and words_of(each[1]) & taken)]
-    return [list(equal) for _, equal in groupby(sorted(several, key=rank), rank)]
+    applicable = [each for each in countries if not (each[2] and rank(each)[0] and words_of(each[1]) & taken)]
+    return [list(equal) for _, equal in groupby(sorted(applicable, key=rank), rank)]
 
 
 def words_in(name: str) -> str:

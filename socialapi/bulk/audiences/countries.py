@@ -4,6 +4,8 @@ import functools
 import re
 from typing import Final
 
+import attrs
+
 from socialapi.bulk.audiences.column_names import words_in
 
 _ALPHA_3: Final = """
@@ -140,10 +142,19 @@ _is_subdivision: Final = re.compile("[A-Z]{2}-[A-Z0-9]{1,3}").fullmatch
 _parts: Final = re.compile(r"[()\[\]/,;:|]+|\s+[-\u2013]\s+").split
 
 
-UNCLEAR: Final = "\0"
-"""The sign before each part of a value that takes the place of a country if a row does not settle how to complete its
-number: the possible regions, the digits of an area code in another column, and the reason for unusable numbers.
-"""
+@attrs.frozen(repr=False)
+class UnclearCountry:
+    """The place of a country in a row that does not settle how to complete its phone number. It has the possible
+    regions, the digits of an area code in another column, and the reason why a number that depends on them is unusable.
+    """
+
+    regions: tuple[str, ...]
+    area_code: str
+    reason: str
+
+
+Country = str | UnclearCountry
+"""The country of a row as its cell spells it, empty if there is none."""
 
 
 def region_of(text: str) -> str | None:

@@ -32,7 +32,7 @@ from socialapi.bulk.audiences.cleanup import (
     is_plain_phone_number,
     why_no_digest,
 )
-from socialapi.bulk.audiences.countries import UNCLEAR, is_plain_calling_code, region_of
+from socialapi.bulk.audiences.countries import Country, UnclearCountry, is_plain_calling_code, region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.phone_starts import load_starts
 from socialapi.bulk.inputs.columns import is_value
@@ -252,19 +252,18 @@ def phone_number(
 
 
 def _phone_number_of_unclear_country(
-    unclear: str, default_region: str | None, phone_format: PhoneFormat, text: str
+    country: UnclearCountry, default_region: str | None, phone_format: PhoneFormat, text: str
 ) -> Normalized:
-    """Normalizes a phone number of an `UNCLEAR` country. The number must not depend on the country or the area code: it
+    """Normalizes a phone number of an unclear country. The number must not depend on the country or the area code: it
     must contain them, or be valid in only one of the countries.
     """
-    _, regions, area_code, reason = unclear.split(UNCLEAR)
-    candidates: Sequence[str | None] = regions.split()
-    if area_code:
+    candidates: Sequence[str | None] = country.regions
+    if country.area_code:
         digits, region = "".join(filter(str.isdecimal, text)), candidates[0] if candidates else default_region
-        is_complete = region is not None and phone_numbers.needs_no_area_code(digits, region, area_code)
+        is_complete = region is not None and phone_numbers.needs_no_area_code(digits, region, country.area_code)
         candidates = [region if is_complete else None]
     found, why = dict[str, str](), phone_numbers.NO_REGION
-    if_invalid = "" if area_code else phone_numbers.NOT_IN_REGION
+    if_invalid = "" if country.area_code else phone_numbers.NOT_IN_REGION
     for region in candidates:
         try:
             found.update([phone_number(text, region, phone_format, if_invalid=if_invalid)])
@@ -272,7 +271,7 @@ def _phone_number_of_unclear_country(
             why = problem.reason
     if len(found) == 1:
         return found.popitem()
-    raise Unusable(reason if found or why in (phone_numbers.NO_REGION, phone_numbers.NOT_IN_REGION) else why)
+    raise Unusable(country.reason if found or why in (phone_numbers.NO_REGION, phone_numbers.NOT_IN_REGION) else why)
 
 
 def partner_user_id(text: str) -> Normalized:
@@ -348,20 +347,20 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
     """The normalizer of each kind, for rows without a country."""
 
     def __init__(
-        self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str, bool], Normalizer] | None = None
+        self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[Country, bool], Normalizer] | None = None
     ) -> None:
         super().__init__(found)
-        self._in_region: Callable[[str, bool], Mapping[IdentifierKind, Normalizer]] | None = None
+        self._in_region: Callable[[Country, bool], Mapping[IdentifierKind, Normalizer]] | None = None
         if in_region is not None:
             self._in_region = functools.lru_cache(_REGIONS_KEPT)(
                 lambda region, is_code: {**self, "phone_number": in_region(region, is_code)}
             )
 
-    def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
+    def in_country(self, country: Country) -> Mapping[IdentifierKind, Normalizer]:
         """Returns the normalizers for rows with this country, or this object if the country is empty."""
         if not country or self._in_region is None:
             return self
-        if country.startswith(UNCLEAR):
+        if isinstance(country, UnclearCountry):
             return self._in_region(country, False)
         return self._in_region(region_of(country) or UNKNOWN, is_plain_calling_code(country))
 
@@ -384,8 +383,8 @@ def normalizers(
     taken = frozenset(kinds)
     region = None if default_region is None else phone_numbers.check_region(default_region)
 
-    def phone_number_in(of_row: str, is_code: bool) -> Normalizer:
-        if of_row.startswith(UNCLEAR):
+    def phone_number_in(of_row: Country, is_code: bool) -> Normalizer:
+        if isinstance(of_row, UnclearCountry):
             unclear = functools.partial(_phone_number_of_unclear_country, of_row, region, phone_format)
             return functools.partial(_bounded, unclear)
         if_invalid = (
@@ -415,7 +414,7 @@ def hashed_column(
     kind: IdentifierKind,
     cells: Sequence[Any],
     region: str | None = None,
-    countries: Sequence[str] = (),
+    countries: Sequence[Country] = (),
     *,
     require_hashed: bool = False,
 ) -> Digests:
@@ -433,7 +432,8 @@ def hashed_column(
     groups: dict[str | None, list[int]] = {}
     for index in values.undecided() if countries else ():
         country = countries[index]
-        groups.setdefault(region_of(country) if country else region, []).append(index)
+        if not isinstance(country, UnclearCountry):
+            groups.setdefault(region_of(country) if country else region, []).append(index)
     for home, indexes in groups.items():  # the caller warns about an unknown country
         if home is not None:
             for index, value in zip(indexes, _hashed_numbers([cells[at] for at in indexes], home), strict=True):

@@ -24,7 +24,7 @@ from socialapi.bulk.audiences.cells import (
     texts_in,
     texts_of_cells,
 )
-from socialapi.bulk.audiences.countries import UNCLEAR, region_of
+from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import (
     Normalized,
     Normalizer,
@@ -282,9 +282,9 @@ class Preparer:
                 )
                 for count, (index, text) in enumerate(zip(undecided, texts, strict=True), 1):
                     if by_country:
-                        normalize = self._normalizer(block, index, field, kind)
                         name, country = country_of(block, index, field)
-                        is_unknown = region_of(country) is None and not country.startswith(UNCLEAR)
+                        normalize = self._normalizers.in_country(country)[kind]
+                        is_unknown = isinstance(country, str) and region_of(country) is None
                         if country and text and "+" not in text and is_unknown:
                             done.cleaned.append(_issue(block.first_number + index, [(name, UNKNOWN_COUNTRY)]))
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None

@@ -36,7 +36,7 @@ from xml.parsers.expat import errors
 
 from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.layouts import Layout
-from socialapi.bulk.inputs.objects import blocks_of_items
+from socialapi.bulk.inputs.objects import add_member, blocks_of_items
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, Block, NoRows, Selection
 from socialapi.errors import InvalidInput
 from socialapi.reports import RowIssue
@@ -434,8 +434,8 @@ class _Feed:
             return
         else:
             for name, value in (("value", text), *attributes.items()):
-                if value is not None and members.setdefault(name, value) != value:
-                    members[name] = [members[name], value]
+                if value is not None:
+                    add_member(members, name, value)
             found = members
         _add_all(target, key, found)
 

@@ -162,6 +162,11 @@ def _block(objects: Sequence[Object], found: Found[L], first_number: int, lines:
     return Block(first_number, len(objects), layout, columns, problems, lines=lines)
 
 
+def add_member(members: dict[str, Any], name: str, value: Any) -> None:
+    """Adds a value to an object. Two different values become a list, so that neither of them is used."""
+    members[name] = value if members.get(name, value) == value else [members[name], value]
+
+
 def names_of(objects: Sequence[Object]) -> Sequence[str]:
     """Returns all names of these objects."""
     return tuple(

@@ -24,6 +24,7 @@ from socialapi.bulk.inputs.columns import (
     with_article,
 )
 from socialapi.bulk.inputs.layouts import FoundFiles
+from socialapi.bulk.inputs.objects import add_member
 from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.bulk.products.merchant_values import (
     COMPANION_NAMES,
@@ -386,9 +387,7 @@ def _rearranged(item: Mapping[Any, Any], given: AbstractSet[str]) -> Mapping[Any
         for name in [name for name in rearranged if isinstance(name, str) and name not in given]:
             # `price.amount@currency` is the currency. Deeper names, such as `price.regular.amount`, are other prices.
             if (member := _member_of_price(name)) is not None and member[1] == field:
-                value = rearranged.pop(name)
-                # Two different values make the price ambiguous.
-                price[member[2]] = value if price.get(member[2], value) == value else [price[member[2]], value]
+                add_member(price, member[2], rearranged.pop(name))
         if price:
             rearranged[field] = price
     return rearranged
@@ -422,7 +421,7 @@ def _with_attributes(
         price = dict(zip((name.partition("@")[2] for name in given), values, strict=True))
         for member, value in (amount if isinstance(amount, Mapping) else {"value": amount}).items():
             if value is not None:
-                price[member] = value if price.get(member, value) == value else [price[member], value]
+                add_member(price, member, value)
         if amount is not None or has_amount(price):
             changed[element] = price
     return changed

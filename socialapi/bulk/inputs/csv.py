@@ -229,6 +229,7 @@ def _refuse_rows_above(
     """
     width, fewest = len(names), max(_FEWEST_IN_ROW, sum(bool(name.strip()) for name in names))
     roles, lines = dict(layout.roles), [*enumerate(above, first)]
+    line = first + len(lines)
     for number, cells in lines:
         filled = [cell for cell in cells if cell.strip()]
         is_full = len(filled) >= fewest and any(map(is_value_without_time, filled))
@@ -238,7 +239,6 @@ def _refuse_rows_above(
         is_label = any(_is_label(cell, roles.get(name)) for cell, name in zip(cells, names, strict=False))
         is_row = not is_cut and not is_label and layout.is_row([*cells, *[""] * (width - len(cells))][:width])
         if not is_comment(cells) and (is_full or is_person or is_row):
-            line = first + len(lines)
             raise InvalidInput(
                 f"line {number} looks like a row, but is above the names on line {line}: move it below them, or, if it "
                 f"is not a row, confirm the line of the names with header_line={line}"

@@ -84,13 +84,17 @@ def read_json_array(
     yield from blocks_of_items(items, selection, "items of the array is a JSON object")
 
 
-def _row_test(selection: Selection[Any]) -> Callable[[Mapping[str, Any]], bool]:
+RowTest = Callable[[Mapping[str, Any]], bool]
+"""Finds out whether an object outside of the rows may be a row."""
+
+
+def _row_test(selection: Selection[Any]) -> RowTest:
     """Returns the function that finds out whether an object outside of the rows may be a row."""
     may_be_rows = functools.lru_cache(16)(selection.may_be_rows)  # many objects have the same names
     return lambda item: len(item) <= MAX_NAMES_PER_OBJECT and may_be_rows(tuple(with_paths([item], selection)[0]))
 
 
-def _path_of_row(item: Any, path: Sequence[str], is_row: Callable[[Mapping[str, Any]], bool]) -> Sequence[str] | None:
+def _path_of_row(item: Any, path: Sequence[str], is_row: RowTest) -> Sequence[str] | None:
     """Returns the path of an array with a row: that of the array at `path`, which has the item, or one in the item."""
     waiting: list[tuple[Any, Sequence[str]]] = [([item], path)]
     while waiting:
@@ -249,21 +253,20 @@ def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | 
     path, around, inner = rows[0] if rows else max(found, key=lambda array: (known(array[2]), bool(array[2])))
     if known(inner) > known(around) or not known(around):
         return path
-    if not rows or (single and _is_part(functools.reduce(operator.getitem, path, single), around, selection)):
+    if not rows or (single and _is_part(functools.reduce(operator.getitem, path, single), around, selection, is_row)):
         return None
     if is_row(dict.fromkeys(around)) and given is None:
         raise _unclear(path, ())
     return path
 
 
-def _is_part(array: Sequence[Any], around: Sequence[str], selection: Selection[Any]) -> bool:
+def _is_part(array: Sequence[Any], around: Sequence[str], selection: Selection[Any], is_row: RowTest) -> bool:
     """Returns whether an array belongs to the row around it: the variants of a product, which have no title, or a
     single object with other identifiers of the same person.
     """
     inner, outer = ({*map(selection.role_of, names)} - {""} for names in (array[0], around))
     if selection.reads == "products":
         return "title" in outer - inner
-    is_row = _row_test(selection)
     return len(array) == 1 and is_row(dict.fromkeys(around)) and inner.isdisjoint(outer)
 
 

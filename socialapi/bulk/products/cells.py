@@ -158,9 +158,9 @@ class _Reading:
         """
         kept, dates = list(prices), self._values.get(SALE_DATES)
         for index, flag in enumerate(self._companions.get(ON_SALE, ())):
-            is_plain = isinstance(flag, str | bool) or is_number(flag)
             if dates is not None and not _is_empty(dates[index]):
                 continue
+            is_plain = isinstance(flag, str | bool) or is_number(flag)
             if is_plain and str(flag).strip().lower() in _NO and not _has_no_value(kept[index]):
                 self._warn(index, SALE_PRICE, NOT_ON_SALE)
                 kept[index] = ""
@@ -170,18 +170,18 @@ class _Reading:
         """Returns the currency next to each price. A price without one has the default currency, and a sale price that
         of the price. Returns None if there are no such currencies.
         """
-        default, whole, names = self._block.layout.default_currency, None, [CURRENCY]
+        default, main_prices, names = self._block.layout.default_currency, None, [CURRENCY]
         if field == SALE_PRICE:
-            whole, names = self._values.get("price"), [SALE_CURRENCY, CURRENCY]
+            main_prices, names = self._values.get("price"), [SALE_CURRENCY, CURRENCY]
         columns = [self._companions[name] for name in names if name in self._companions]
-        if not columns and default is None and (whole is None or not _texts(field, prices).unusual):
+        if not columns and default is None and (main_prices is None or not _texts(field, prices).unusual):
             return None
         found: list[Any] = []
         for index, price in enumerate(prices):
             given = (codes[index] for codes in columns)
             code = next((code for code in given if not (_has_no_value(code) or _is_null_word(code))), None)
             if code is None and not _is_empty(price) and not has_currency(price):
-                own = default if whole is None else whole[index]
+                own = default if main_prices is None else main_prices[index]
                 code = known_currency(own.rpartition(" ")[2]) if isinstance(own, str) else None
             found.append(code)
         return None if found.count(None) == len(found) else found

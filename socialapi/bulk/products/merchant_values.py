@@ -539,7 +539,7 @@ _arrow: Final = re.compile("[-=>]+>")
 _between_paths: Final = re.compile("[,;|](?! [^>]*&)").split  # as in `Food > Grains, Rice & Cereal > Rice`
 
 
-def paths_in(text: str) -> list[str]:
+def categories_in(text: str) -> list[str]:
     """Returns the category paths in a text, which is one path unless each of its parts has several levels."""
     paths = [path.strip() for path in _between_paths(text)]
     return paths if all(" > " in path for path in paths) else [text]
@@ -589,6 +589,6 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     **dict.fromkeys(URLS, _url),
 }
 _FURTHER_TESTS: Final[Mapping[str, tuple[Test, ...]]] = {
-    "product_type": (lambda text: len(paths_in(text)) == 1,),
+    "product_type": (lambda text: len(categories_in(text)) == 1,),
     "additional_image_link": (lambda text: text.count(",") < MAX_ADDITIONAL_IMAGES,),
 }

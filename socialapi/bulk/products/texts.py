@@ -16,12 +16,12 @@ from socialapi.bulk.products.merchant_values import (
     TOO_PRECISE,
     URLS,
     ambiguity,
+    categories_in,
     even_blanks,
     gtins_in,
     has_next_url,
     is_undecided,
     may_have_next_url,
-    paths_in,
     pieces_of_images,
     plain_amount,
     understood,
@@ -262,7 +262,7 @@ def _other(field: str, text: str, warnings: list[str]) -> TextReading:
         urls = meant.split(",")
         warnings += [FIRST_IMAGES] if len(urls) > MAX_ADDITIONAL_IMAGES else []
         meant = ",".join(urls[:MAX_ADDITIONAL_IMAGES])
-    if field == CATEGORY and len(paths := paths_in(meant)) > 1:
+    if field == CATEGORY and len(paths := categories_in(meant)) > 1:
         # A comma may also be part of a name, unless the paths have a level in common; before a blank, the first one.
         levels = [set(path.split(" > ")[: 1 if ", " in meant else None]) for path in paths]
         is_sure = "," not in meant or set.intersection(*levels) != set()

@@ -573,7 +573,7 @@ def redis_telemetry(
 
 
 def redis_url(environ: Mapping[str, str]) -> str | None:
-    """Returns the URL of Redis, if it is set, with the certificates that the environment configures. Raises
+    """Returns the URL of Redis with the certificates that the environment configures, or None if no URL is set. Raises
     ConfigurationError if the library is missing or a file cannot be read.
     """
     url = environ.get("SOCIALAPI_REDIS_URL", "").strip()

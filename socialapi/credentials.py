@@ -23,7 +23,7 @@ def _filled(instance: object, attribute: "attrs.Attribute[str]", value: object) 
             f"{name} begins or ends with a quotation mark: remove it, because some programs do not strip quotes in env files"
         )
     if any(letter.isspace() or not letter.isprintable() for letter in value):
-        raise ConfigurationError(f"{name} contains a blank, line break or control character, which secrets never do")
+        raise ConfigurationError(f"{name} contains a space, line break or control character, which secrets never do")
 
 
 def _token(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:

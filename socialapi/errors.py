@@ -434,9 +434,9 @@ class DecodeError(SocialApiError):
 
 
 class BulkError(SocialApiError):
-    """A job stopped before its end.
+    """A job that stopped before it finished.
 
-    `report` contains the counts so far, with rows without an outcome as `pending`.
+    `report` contains the counts so far. Rows without an outcome are counted as `pending`.
     """
 
     _was_lasting = True
@@ -450,8 +450,8 @@ class BulkError(SocialApiError):
     def is_lasting(self) -> bool:
         """Whether the same job would stop again, according to its `__cause__`.
 
-        False if the cause is not an error of this package, such as an error raised by your own generator: it may come
-        from a database that was restarted, and running a job again is safe.
+        False if the cause is not an error of this package, for example if your own generator raised it. Such an error
+        may be temporary, and running a job again is safe.
         """
         if self.__cause__ is None:
             return self._was_lasting

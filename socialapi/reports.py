@@ -140,8 +140,8 @@ class UploadReport(FrozenRecord):
     requests: int = 0
     retries: int = 0
     repeated: int = 0
-    """Accepted products whose id occurred before in the input; they were sent in input order. In a sync, accepted rows
-    known to be duplicates of a row that was sent.
+    """Accepted products whose id had already occurred in the input; they were sent in input order. In a sync, accepted
+    rows known to be duplicates of a row that was sent.
     """
     resumed: int = 0
     """Rows whose outcome an earlier run had recorded in the journal. They were not sent again."""

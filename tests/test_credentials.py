@@ -38,7 +38,7 @@ def test_credentials_are_values(credential: Credentials) -> None:
         ("  ", "Bearer.token is empty"),
         (None, "Bearer.token is empty"),
         (b"planted", "Bearer.token is empty"),
-        ("planted\n", "Bearer.token contains a blank, line break or control character, which secrets never do"),
+        ("planted\n", "Bearer.token contains a space, line break or control character, which secrets never do"),
         ("planted planted", "Bearer.token contains a blank"),
         ("planted\r\nX-Evil: 1", "Bearer.token contains a blank"),
         ("planted\0", "Bearer.token contains a blank"),

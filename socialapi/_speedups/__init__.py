@@ -97,7 +97,7 @@ if IS_ENABLED and WHY_HASHLIB:
 
 @functools.cache
 def log_if_disabled() -> None:
-    """Logs once that jobs are slower, as a warning unless the environment disables the extension."""
+    """Logs once that jobs are slower: as information if the environment disables the extension, else as a warning."""
     if WHY_DISABLED:
         level = logging.INFO if SWITCH in WHY_DISABLED else logging.WARNING
         logging.getLogger("socialapi").log(level, "jobs run slower without the C extension: %s", WHY_DISABLED)

@@ -158,9 +158,9 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", 
 def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> "Digests":
     """Returns the SHA-256 of each normalized cell of a list or tuple.
 
-    Blanks and tabs around a string are ignored. A string of 64 hexadecimal digits is already a digest. An empty string
-    and None have no digest. Phone numbers without a plus sign are read in `region`. The result is None for each cell
-    that the caller must decide, because it is not a plain ASCII value of its kind.
+    Spaces and tabs around a string are ignored. A string of 64 hexadecimal digits is already a digest. An empty string
+    and None have no digest. Phone numbers without a plus sign are read in `region`. A cell that is not a plain ASCII
+    value of its kind has the result None, and the caller must decide it.
     """
     return _column(digests_of(cells, kind, region))
 
@@ -264,8 +264,8 @@ class Users(tuple[str, ...]):
         return tuple.__new__(Users, found) if isinstance(found, tuple) else found
 
     def fitting(self, most: int, more: int, room: int, /) -> tuple[int, int]:
-        """Returns how many of the first `most` rows fit into `room` bytes, and how many bytes they take, if each row
-        takes `more` bytes in addition to its JSON.
+        """Returns how many of the first `most` rows fit into `room` bytes, and how many bytes they take. Each row takes
+        `more` bytes in addition to its JSON.
         """
         if more < 0:
             raise ValueError("a row takes at least the size of its JSON")
@@ -393,8 +393,8 @@ class ObjectReader:
         """Replaces the dicts in a list with objects, up to the first unreadable one. Returns its index, or the length
         of the list.
 
-        Each dict is freed immediately, because the garbage collector runs each time a certain number of containers has
-        been created, and would traverse the data of a page again and again.
+        Each dict is freed immediately. Otherwise the garbage collector, which runs after a certain number of new
+        containers, would traverse the data of a page again and again.
         """
         index, read = 0, self.read
         try:

@@ -26,7 +26,9 @@ _KINDS: Final[dict[int, Kind]] = {
 
 
 def kind_of(path: str | os.PathLike[str]) -> Kind | None:
-    """Detects the kind of a file from its first bytes. Returns "snapshot" even if only its scratch files remain."""
+    """Detects the kind of a file from its first bytes. Returns "snapshot" even if only the scratch files of a snapshot
+    remain.
+    """
     whole = Path(path)
     if not whole.exists() and scratch_folder(whole).is_dir():
         return "snapshot"

@@ -121,7 +121,7 @@ class JobOptions(FrozenRecord):
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
         """The files that the job writes, and its layout file. Excludes a file at the path of the rejects file or
-        outcomes file if no job has written it, for example an export.
+        outcomes file that no job has written, such as an export.
         """
         found = [
             os.fsdecode(path) + ending for path in self.databases.values() for ending in ("", "-wal", "-shm", SUFFIX)

@@ -91,8 +91,8 @@ class OutputFile:
 
     @classmethod
     def own_files(cls, path: str | os.PathLike[str]) -> Sequence[str]:
-        """Returns the files that a job writing to this path uses. Excludes a file at this path if no job has written
-        it, for example an export.
+        """Returns the files that a job writing to this path uses. Excludes a file at this path that no job has written,
+        such as an export.
         """
         found = [os.fsdecode(each) for each in (path, part_of(path)) if cls.is_like(each)]
         return [*found, os.fsdecode(path) + SUFFIX]

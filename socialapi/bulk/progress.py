@@ -181,7 +181,7 @@ class ProgressDisplay:
             self._show_columns(progress.report)
 
     def _show_columns(self, report: UploadReport) -> None:
-        """Prints how columns that are not shown yet are read, unless each has the name of its field."""
+        """Prints how the new columns are read. Prints nothing if each of them has the name of its field."""
         new = {name: read_as for name, read_as in report.columns.items() if name not in self._columns_shown}
         called = {name: re.sub("[ .-]", "_", name.strip().lower()) for name in new}
         if not report.read:

@@ -13,8 +13,8 @@ _NOTE: Final = "raised by on_settled"
 
 
 def explained(problem: BaseException | None) -> str:
-    """Returns the message of an error, or the name of its class if the message may contain data, and whether
-    `on_settled` raised it.
+    """Returns the message of an error (the name of its class if the message may contain data), and whether `on_settled`
+    raised it.
     """
     says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
     return f"{says}, {_NOTE}" if _NOTE in getattr(problem, "__notes__", ()) else says

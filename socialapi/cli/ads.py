@@ -307,7 +307,7 @@ class Changes:
         str | None, Parameter(help="Daily budget, up to the total budget, if the campaign's line items have budgets.")
     ] = None
     start: Annotated[str | None, Parameter(help="2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")] = None
-    end: Annotated[str | None, Parameter(help="End, in the same form as --start.")] = None
+    end: Annotated[str | None, Parameter(help="The end time, in the same form as --start.")] = None
     goal: Annotated[str | None, Parameter(help="link-clicks, max-reach, video-view, ….")] = None
     pay_by: Annotated[str | None, Parameter(help="app-click, impression or link-click; for app installs only.")] = None
     frequency_cap: Annotated[

@@ -210,7 +210,7 @@ for _name, _imports, _help in (
     ("catalog", "catalog:app", "Load feeds into product catalogs, and list their products."),
     ("jobs", "jobs:app", "List, resume and forget the jobs that were started with --journal."),
     ("auth", "auth:app", "Sign in as a user, see who is signed in, sign out."),
-    ("ads", "ads:app", "Print advertising accounts, their history and insights, and change line items."),
+    ("ads", "ads:app", "Print ad accounts, their history and insights, and change line items."),
     ("posts", "posts:app", "Print the posts of a user."),
     ("stream", "stream:app", "Print posts and activity as they happen."),
     ("webhooks", "webhooks:app", "Register webhooks and receive their events."),
@@ -232,7 +232,7 @@ HOW_TO_LOAD: Final[Mapping[Shell, str]] = {
 
 @app.command
 def completion(
-    shell: Annotated[Shell, Parameter(help="The shell in which to complete commands, options and values.")],
+    shell: Annotated[Shell, Parameter(help="The shell to generate completions for.")],
     /,
     *,
     install: Annotated[

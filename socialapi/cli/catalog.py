@@ -78,7 +78,7 @@ DigestFile = Annotated[
 DeleteVanished = Annotated[
     bool,
     Parameter(
-        help="Delete products of earlier loads that are missing from the file, or none if a row has no readable id.",
+        help="Delete products of earlier loads that are missing from the file. Needs a readable id in every row.",
         negative=(),
         group=("Parameters", VANISHED),
     ),

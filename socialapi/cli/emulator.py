@@ -388,7 +388,7 @@ def _detach(flags: EmulatorFlags) -> int:
         Path(log).unlink()
         if (status := process.wait()) > 0:  # the emulator has printed the reason
             return status
-        output.say(f"the emulator ended before it was ready, or was not ready within {READY_TIMEOUT_SECONDS:g} seconds")
+        output.say(f"the emulator exited early, or was not ready within {READY_TIMEOUT_SECONDS:g} seconds")
         return output.USAGE
     process.returncode = 0  # otherwise, Python warns that the process is still running
     ready = orjson.loads(line)

@@ -190,7 +190,7 @@ _MIN_WIDTH: Final = 8
 
 
 def print_row(kind: ListKind[T], item: T) -> None:
-    """Prints the cells of a single item, separated by two blanks on a terminal and by tabs otherwise."""
+    """Prints the cells of a single item, separated by two spaces on a terminal and by tabs otherwise."""
     is_shown = output.standard_output().isatty()
     cells = [column.cell(item, is_shown=is_shown) for column in kind.columns]
     output.print_line((_GAP if is_shown else "\t").join(cells))
@@ -248,8 +248,7 @@ def aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def fitting_widths(natural: Sequence[int], may_be_cut: Sequence[bool], available: int, *, shown: int = 0) -> list[int]:
-    """Returns the widths of the columns, from the left, that fit the available width, or of the first
-    `shown` columns.
+    """Returns the widths of the columns that fit the available width, from the left, or of the first `shown` columns.
 
     Shrinks columns that may be truncated, the widest first. The first column is always included.
     """

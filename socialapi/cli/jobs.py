@@ -300,7 +300,7 @@ def _record_of(job: JobStatus) -> JobRecord:
 
 
 def _time(text: str) -> datetime | None:
-    """Returns the time in a string, or None if it contains no time, because the file may have been changed."""
+    """Returns the time in a string. Returns None if the string is not a time: the file may have been changed."""
     with contextlib.suppress(ValueError):
         return datetime.fromisoformat(text)
     return None
@@ -377,8 +377,8 @@ def find(job: str) -> tuple[Path, str] | None:
 def found_job(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
     """Returns the job with this id or journal.
 
-    Raises InvalidInput if there is none, and ConfigurationError for a file that is not a journal or,
-    unless it is listed or `may_be_unreadable` is true, for a journal that cannot be read.
+    Raises InvalidInput if there is none, and ConfigurationError if the file is not a journal. Also raises
+    ConfigurationError if the journal cannot be read, unless the job is listed or `may_be_unreadable` is true.
     """
     where = find(job)
     if where is None:

@@ -222,7 +222,7 @@ class _Walk:
                     break
 
     def say_position(self, file: Path | None = None) -> None:
-        """Prints how to continue after the items that were written to standard output or the file."""
+        """Prints how to continue after the last item that was written to standard output or the file."""
         what = self._name if self.count == 1 else f"{self._name}s"
         where = "" if file is None or is_written_through(file) else ", into another file"
         output.say(f"stopped after {self.count:,} {what}; continue with --start {shlex.quote(self._position)}{where}")

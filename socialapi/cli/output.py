@@ -64,8 +64,8 @@ _PARAMETER: Final = re.compile(
     r"|(?:^|(?<=^  - ))(?:Fields\.)?[a-z]+(?=[\[.:]| (?:must|needs|is|are|does|cannot|has|takes)\b)",
     re.MULTILINE,
 )
-"""Also matches a name at the beginning of a line, and a name with an underscore unless it is in a list, because lists
-contain column names.
+"""Also matches a name at the beginning of a line, and a name with an underscore. Names with an underscore in lists do
+not match, because lists contain column names.
 """
 CHECK_CREDENTIALS: Final = (
     "; `socialapi auth status` shows which credentials are used: check their SOCIALAPI_* variables, or sign in again"

@@ -143,7 +143,9 @@ async def activity(
 
 
 async def _has_no_rules(client: Client) -> bool:
-    """Returns whether it is certain that the app has no rules. A failed request must not end a stream."""
+    """Returns whether the app certainly has no rules. Returns False if the request fails, because that must not end a
+    stream.
+    """
     asking = client.with_options(timeout_seconds=5.0, max_wait_seconds=0.0, retries=0)
     try:
         return not await asking.filtered_stream.rules().collect(limit=1)

@@ -203,8 +203,8 @@ async def listen(
     accepted. After any other response, the event's id is printed to standard error, and the event is neither printed
     nor finished. With --inbox, events survive an interruption or a crash: the next run starts with the unfinished
     events, and may print one of them twice. An event that was attempted five times and never finished is put aside
-    (`socialapi webhooks inbox`). Standard error shows the number of waiting events at the start and the end, deliveries
-    refused because of their signature, and at the end the numbers of received, duplicate and refused events.
+    (`socialapi webhooks inbox`). Standard error shows deliveries refused because of their signature, the number of
+    waiting events at the start and the end, and finally the numbers of received, duplicate and refused events.
 
     Exit status: 0 done, 2 wrong usage, a port in use or an inbox that cannot be used, 3 refused by
     the service or unreachable, 130 interrupted.

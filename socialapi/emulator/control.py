@@ -130,7 +130,7 @@ ROWS.append(("GET", ROOT, Control(redirect_to_dashboard)))
 
 @control("GET", "ledger")
 async def ledger(request: ControlRequest) -> Answer:
-    """Returns the stored data of the service, and the received requests."""
+    """Returns the service's stored data and the requests it received."""
     made = Ledger(request.service.state, request.service.log, request.service.deliveries)
     for _ in made.steps():
         await asyncio.sleep(0)  # a large ledger takes seconds, so other requests run in between

@@ -146,7 +146,7 @@ class Exchanges:
             if str(each.record.number) == number:
                 return each
         message = (
-            f"there is no request {number}, or it is not among the latest {KEPT}, which are kept with their bodies"
+            f"there is no request {number} among the latest {KEPT}, and only those are kept with their bodies"
         )
         raise Refusal(404, "NOT_FOUND", message, parameter="number")
 

@@ -193,8 +193,8 @@ class Fault:
     requests except token requests.
     """
     headers: Mapping[str, str] | None = None
-    """Only requests with these header values, so that tests that share an emulator do not affect each other:
-    `{"x-emulator-scope": "checkout"}`. They do not apply to webhook deliveries.
+    """Only requests with these header values, for example `{"x-emulator-scope": "checkout"}`. This keeps tests that
+    share an emulator from affecting each other. Header values do not apply to webhook deliveries.
     """
     times: Annotated[int, Ge(1)] | None = None
     """The maximum number of affected requests. The default is 1, or no limit if there is a probability or the fault is

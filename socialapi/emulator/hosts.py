@@ -35,7 +35,8 @@ class Authority:
 
 
 def parse_authority(text: str) -> Authority | None:
-    """Returns the host and port of a `Host` header or a URL, or None if the text is invalid or has user information."""
+    """Returns the host and port of a `Host` header or a URL, or None if the string is invalid or has user information.
+    """
     match = _AUTHORITY.fullmatch(text)
     if match is None:
         return None
@@ -110,7 +111,7 @@ class ControlAccess:
         self._allowed = frozenset(map(_host_name, allow_hosts))
 
     def check(self, raw_target: str, headers: CIMultiDictProxy[str]) -> None:
-        """Refuses a request with 403 unless its host is allowed and its origin, if any, is its own."""
+        """Refuses a request with 403 unless its host is allowed and its origin, if it has one, is that host."""
         named, _ = split_target(raw_target)
         hosts = headers.getall("Host", []) if named is None else [named]
         own = parse_authority(hosts[0]) if len(hosts) == 1 else None

@@ -1,7 +1,7 @@
 """Verifies OAuth 1.0a signatures, independently of the SDK (RFC 5849).
 
 The base string is built from the request line and the `Host` header as they arrived. A client that signs an address
-other than the one it requests is refused, just as in the service.
+other than the one it requests is refused, just as the service would refuse it.
 """
 
 import base64

@@ -170,7 +170,7 @@ _ALSO_LINKED: Final[Mapping[Route[Any], tuple[str, Sequence[Route[Any]]]]] = {
 
 
 def _links(route: Route[Any], routes: Sequence[Route[Any]], schemas: JsonSchemas) -> dict[str, Any]:
-    """Returns the operations that accept the id of the resource that this route creates, by name."""
+    """Returns, by name, the operations that accept the id of the resource that this route creates."""
     if route.method != "POST" or typing.get_origin(route.result) is not None or not attrs.has(route.result):
         return {}
     fields = schemas.properties(route.result)

@@ -164,7 +164,7 @@ _ERRORS: Final[Mapping[str, Schema]] = {
     },
     "OAuth2Error": {
         "type": "object",
-        "description": "An error of RFC 6749, section 5.2.",
+        "description": "An error as defined in RFC 6749, section 5.2.",
         "required": ["error"],
         "properties": {"error": {"type": "string"}, "error_description": {"type": "string"}},
     },

@@ -71,7 +71,7 @@ class Refusal(Exception):
 
 
 class InvalidRequest(Refusal):
-    """A request that breaks rules. The response lists all of them."""
+    """A request that breaks one or more rules. The response lists every broken rule."""
 
     def __init__(self, broken: Sequence[BrokenRule], given: Callable[[str], Sequence[str]] = lambda _: ()) -> None:
         message = str(broken[0]) if len(broken) == 1 else f"the request breaks {len(broken)} rules"

@@ -23,7 +23,7 @@ class Stub:
     the service, without the prefix of an API.
     """
 
-    path: Annotated[str, Pattern(r"/[!-\"$->@-~]+", "must start with a slash, and have no blanks and no query")]
+    path: Annotated[str, Pattern(r"/[!-\"$->@-~]+", "must start with a slash, and have no spaces and no query")]
     method: Annotated[str, Pattern("[A-Z]{1,32}", "must be an HTTP method in capitals")] = "GET"
     status: Annotated[int, Ge(200), Le(599)] = 200
     body: Any = None
@@ -35,7 +35,7 @@ class Stub:
         mount = next((each for each in MOUNTS.values() if each and self.path.startswith(f"{each}/")), None)
         if mount is None:
             return None
-        return f"the path of a stub has no {mount}: write {self.path.removeprefix(mount)}"
+        return f"a stub's path must not begin with {mount}: write {self.path.removeprefix(mount)}"
 
 
 class Stubs:

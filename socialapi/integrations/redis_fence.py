@@ -32,7 +32,7 @@ class Superseded(SocialApiError):
 
 
 class RedisFence:
-    """A fence that lets only the latest attempt at a part of a job send requests, across all processes.
+    """A fence across processes that lets only the latest attempt at a part of a job send requests.
 
     A job runs repeatedly, every run has parts, and every part is attempted once or several times. Runs have names.
     Attempts at a part have numbers, and the highest number wins. `redis_or_url` and `namespace` are the same as for

@@ -109,7 +109,7 @@ def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | N
     """Returns a DataFrame with one row for each product id: the one with the largest value in the column `order_by`.
 
     Rows without an id are kept, and the write rejects them. The column `socialapi_reduced_by`, together with the option
-    `order_by`, shows the write that no id is repeated. Raises InvalidInput if a column is missing.
+    `order_by`, tells the write that no id is repeated. Raises InvalidInput if a column is missing.
     """
     return spark_reduce.latest_per_product(df, order_by, columns)
 

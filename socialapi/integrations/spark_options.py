@@ -31,8 +31,8 @@ from socialapi.models.validation import Faults, format_timestamp
 DestinationKind = Literal["audience", "do_not_reach_list", "catalog"]
 
 REDUCED_BY: Final = "socialapi_reduced_by"
-"""The column that `latest_per_identifier` and `latest_per_product` add. It shows the write that no identifier or
-product occurs twice.
+"""The column that `latest_per_identifier` and `latest_per_product` add. It tells the write that no identifier or
+product occurs more than once.
 """
 
 _COMMON: Final = (

@@ -131,7 +131,7 @@ class LineItemChanges(TypedDict, total=False):
     pay_by: PayBy
     total_budget_amount_local_micro: Amount | None
     daily_budget_amount_local_micro: Amount | None
-    """At most the total budget, and only if the campaign's budget is optimized by line item."""
+    """At most the total budget. Allowed only if the campaign's budget is optimized by line item."""
 
 
 def rules_within_change(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
@@ -272,7 +272,7 @@ class CuratedCategory(Model):
 
 @attrs.define(kw_only=True)
 class LineItemCuratedCategory(Model):
-    """The pair of a line item and a curated category on whose content it runs."""
+    """A line item, paired with a curated category on whose content it runs."""
 
     id: str
     line_item_id: str | None = None

@@ -46,8 +46,7 @@ class Items(Exported, tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of 
 def html_table(title: str, items: Sequence[object], kind: Any = None, **beside: int) -> str:
     """Returns a table of items for notebooks, with the numbers of errors and undecoded items.
 
-    It shows the same fields as the repr of an item. `kind` is the class of the items, which is needed if there are
-    none.
+    It shows the same fields as the repr of an item. `kind` is the class of the items; an empty table needs it.
     """
     kind = type(items[0]) if items else kind
     is_record = _shows_its_fields(kind) and {*map(type, items)} <= {kind}

@@ -126,7 +126,7 @@ class Page(Record, Generic[T]):
         from socialapi.integrations import arrow
 
         if self.item_type is None and not self.data:
-            raise InvalidInput("the type of the items of an empty page is unknown: Page(item_type=Post)")
+            raise InvalidInput("the item type of an empty page is unknown: pass it, as in Page(item_type=Post)")
         kind = type(self.data[0]) if self.item_type is None else self.item_type
         return arrow.arrow_table(self.data, kind)
 

@@ -208,7 +208,7 @@ class StoredProduct(Model):
 class ProductsQuery(CursorQuery, total=False):
     """Parameters that select products.
 
-    From an item group, only the product submitted first is returned, unless the group is selected.
+    Only the first submitted product of an item group is returned, unless the group is selected.
     """
 
     item_group_key: AnyId

@@ -193,7 +193,7 @@ else:
         str, IsId(), Pattern(r"[^,\s]+", "must be an id: not empty, and without the commas that separate ids")
     ]
 Ids = Annotated[ListOf[Id], MinLen(1), MaxLen(MAX_IDS)]
-Element = Annotated[str, Pattern(r"[^,\s]+", "must not be empty or contain blanks or commas")]
+Element = Annotated[str, Pattern(r"[^,\s]+", "must not be empty or contain spaces or commas")]
 """An element of a list that is sent joined with commas."""
 MAX_LONG: Final = 2**63 - 1
 Long = Annotated[str, WholeText(MAX_LONG)] | Annotated[int, Ge(0), Le(MAX_LONG)]

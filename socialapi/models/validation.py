@@ -199,7 +199,7 @@ _is_iso_8601: Final = re.compile(
 def parse_iso_8601(text: str) -> datetime.datetime | None:
     """Returns the aware time of an ISO 8601 string with an offset, or None if it is not one.
 
-    Python's parser accepts more forms, depending on its version: a blank before the offset, a point without a fraction,
+    Python's parser accepts more forms, depending on its version: a space before the offset, a point without a fraction,
     hyphens in the date and no colons in the time.
     """
     if _is_iso_8601(text) is None:

@@ -53,8 +53,8 @@ class ReadingKeywords(TypedDict, total=False):
     """The options for reading users from an input. All are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
-    """Maps an identifier kind to its column or columns, if their names are not recognized. The key `region` maps the
-    column with the country of the row. An empty string disables a kind.
+    """Maps each identifier kind to its column or columns, for names that are not recognized. The key `region` stands
+    for the column with the country of the row. An empty string disables a kind.
     """
     header: bool
     """False if a CSV or TSV file has no header. `columns` must then contain column numbers, counted from 1: `{"email":

@@ -165,8 +165,8 @@ class OAuth(Resource):
     ) -> str:
         """Returns the URL of the page on which the user signs in with the service (`GET /oauth/authenticate`).
 
-        Works like `authorize_url`, except that users who allowed access before are not asked again
-        if the app has its sign-in setting enabled. Sends nothing.
+        Works like `authorize_url`. But if the app's sign-in setting is enabled, users who allowed access before are not
+        asked again. Sends nothing.
         """
         return self._sign_in_url(routes.AUTHENTICATE, request_token, force_login, screen_name)
 

@@ -178,10 +178,10 @@ class Products(Resource):
         `__arrow_c_stream__`, such as a DataFrame), or an iterable or async iterable of `Product`, mappings or rows with
         named fields. The load reads names and values as merchants write them (`g:price`, `in_stock`, `9,99 EUR`). It
         sends 25 products in a request, and several requests at once. From a slow source, it sends products after
-        `flush_after_seconds`. Products with the same id are never in one request and keep their order, and so do the
-        variants of an item group. It resends only products that got no response. With `digests`, it skips products that
-        have not changed since the last load. With `journal`, it counts the products that an earlier run of the same
-        load confirmed, and does not send them again.
+        `flush_after_seconds`. Products with the same id keep their order and are never in one request. The same applies
+        to the variants of an item group. It resends only products that got no response. With `digests`, it skips
+        products that have not changed since the last load. With `journal`, it counts the products that an earlier run
+        of the same load confirmed, and does not send them again.
 
         Raises InvalidInput for unusable options or input. Raises BulkError, with the report so far, if the service
         rejects the load, if it cannot be reached for `Config.max_elapsed_seconds`, or if reading the input fails.

@@ -338,10 +338,10 @@ class FilteredStream(_Streaming):
         (`GET /2/tweets/search/stream/rules`, `POST /2/tweets/search/stream/rules`).
 
         Call it at every start: existing rules stay as they are. Rules are compared by value and tag; no tag equals an
-        empty one. A rule that the service calls a duplicate exists, even if its stored text differs. If it exists with
-        a different tag, the error names the rule and its tag. `remove_others` deletes all other rules after the
-        additions. It deletes a rule before the additions if its value is wanted with a different tag, or if the app is
-        at its cap.
+        empty one. If the service calls a rule a duplicate, the rule counts as existing, even if its stored text
+        differs. If it exists with a different tag, the error names the rule and its tag. `remove_others` deletes all
+        other rules after the additions. It deletes a rule before the additions if its value is wanted with a different
+        tag, or if the app is at its cap.
 
         Raises InvalidInput for a rule that is empty or too long before it sends anything, and ApiError with the
         `problems` of rejected rules. If rules must be deleted and one cannot be decoded, raises DecodeError before it

@@ -32,11 +32,11 @@ class Webhooks(Resource):
     """The app's webhook configurations. To receive events, see `socialapi.webhooks`."""
 
     async def create(self, url: str) -> WebhookConfig:
-        """Registers a URL for events, which the service challenges immediately (`POST /2/webhooks`).
+        """Registers a URL to receive events (`POST /2/webhooks`). The service challenges the URL immediately.
 
         Returns the webhook. Raises WebhookRejected with its `reason` if the challenge fails, the URL is already
         registered or the app has reached its maximum number of webhooks. Raises WebhookUrlRejected, which is also an
-        InvalidInput, for a URL that is not https or has a port, even if only the service rejects it.
+        InvalidInput, for a URL that is not https or has a port, whether the client or the service rejects it.
         """
         self._check_url(url)
         return await self._call(routes.WEBHOOK_CREATE, body={"url": url})

@@ -45,8 +45,8 @@ class Pager(Generic[T]):
     collections request the largest pages. `first()`, `await` and `Config(page_growth=False)` use the service's default.
 
     `pages_read` and `items_read` count the pages that arrived, and the items on them. Raises DecodeError if a page
-    token repeats, because the iteration would never end: immediately if it is among the last 1,000, otherwise before
-    the iteration has read three times as many pages as exist.
+    token repeats, because the iteration would never end. It does so immediately for one of the last 1,000 tokens, and
+    otherwise before it has read three times as many pages as exist.
 
     `undecoded` counts the items that could not be decoded, and `partial_errors` counts the errors that arrived with the
     items, on all pages so far. Neither ends the iteration, and each page lists its own. A warning is logged for each
@@ -86,10 +86,10 @@ class Pager(Generic[T]):
         """The current position as a string; pass it as `start=` to continue with the next item, or after
         `pages()` with the next page.
 
-        It is valid for the same method with the same arguments, except that the page size may differ. It contains up to
-        eight of the last returned items. If the last one is no longer on the page, because it was deleted or newer
-        items have moved it, iteration continues after the item before it, or at the start of that page if none of the
-        eight is left. Items may then repeat, but none is skipped.
+        It is valid for the same method with the same arguments, except that the page size may differ. It identifies up
+        to eight of the last returned items. If the last of them has left the page, because it was deleted or moved by
+        newer items, iteration continues after the item before it. If none of the eight is left, it continues at the
+        start of that page. Items may then repeat, but none is skipped.
         """
         # Built on access, because few callers need it for every item.
         return str(self._begin if self._page is None else Position.behind(self._page, self._index))

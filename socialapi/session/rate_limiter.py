@@ -43,9 +43,9 @@ class SlidingWindow:
     """Counts requests by the time of their *reply*, so that network jitter never puts too many requests into one window
     of the service.
 
-    If the length of the window is documented, the client's own count over the last window bounds its requests. The last
-    reported `remaining` also bounds them if the service has counted requests of other programs. While a limit is
-    unknown, the first request goes out alone until its reply arrives, for at most `PROBE_SECONDS`.
+    If the length of the window is documented, the client's own count over the last window bounds its requests. If the
+    service has counted requests from other programs, the last reported `remaining` also bounds them. While a limit is
+    unknown, other requests wait for the reply to the first one, for at most `PROBE_SECONDS`.
     """
 
     def __init__(self, documented: RateLimit | None, *, reserve_share: float) -> None:

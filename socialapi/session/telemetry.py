@@ -183,7 +183,7 @@ class Telemetry(Instrumentation):
         self.add_event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
 
     async def job(self, kind: str, running: Awaitable[T], counts: Callable[[], Mapping[str, int]]) -> T:
-        """Returns the result of a job, in a span with its counts, even if the job fails."""
+        """Runs a job in a span and returns its result. The span gets the job's counts, even if the job fails."""
         with self.span("socialapi.job", {JOB_KIND: kind}) as span:
             try:
                 return await running

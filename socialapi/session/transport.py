@@ -113,7 +113,7 @@ class _CleanConnector(aiohttp.TCPConnector):
         return connection
 
     def abandon(self) -> None:
-        """Forgets all connections without closing them, which only their own event loop could do."""
+        """Forgets all connections without closing them. Only their own event loop could close them."""
         self._conns.clear()
         self._closed = True
 

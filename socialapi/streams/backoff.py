@@ -28,7 +28,9 @@ RATE_LIMIT_CEILING_SECONDS: Final = 960.0
 STEADY_SECONDS: Final = 20.0
 """A connection that delivered data and lasted this long resets the backoff."""
 LONG_LIVED_SECONDS: Final = HTTP_CEILING_SECONDS
-"""A connection that lasted this long resets it even without data, because reconnecting this rarely is harmless."""
+"""A connection that lasted this long resets the backoff even without data, because reconnecting this rarely is
+harmless.
+"""
 
 _OF_DISCONNECT: Final[dict[str, DisconnectKind]] = {
     "OperationalDisconnect": "network",

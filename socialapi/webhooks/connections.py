@@ -17,8 +17,8 @@ MAX_CONNECTIONS: Final = 4_096
 HEAD_SECONDS: Final = 10.0
 """How long a request head may take, from its first byte or the start of the connection."""
 GRACE_SECONDS: Final = 5.0
-"""How long a connection without a complete request head is protected from being closed first, as long as such
-connections fill at most a quarter of the limit. Every connection starts without a head.
+"""For this long, a connection without a complete request head is not the first to be closed. Every connection starts
+without a head. The protection ends if such connections fill more than a quarter of the limit.
 """
 LOG_INTERVAL_SECONDS: Final = 60.0
 """The shortest time between two log records about failures to accept connections."""

@@ -39,8 +39,8 @@ RETRY_SECONDS: Final = 1.0
 CLAIM_SECONDS: Final = 3.0
 """The interval between searches for unfinished events of processes that have ended."""
 ALONE_SECONDS: Final = 10.0
-"""How long an event that a dead process was handling blocks all other events, if the task that took it requests the
-next event without finishing it.
+"""An event that a dead process was handling blocks all other events. The block ends this long after the event was taken
+if its task requests the next event without finishing it.
 """
 SUSPECT_SECONDS: Final = 60.0
 """How long an event that a dead process was handling waits while other events are ready."""

@@ -118,7 +118,7 @@ class MemoryStore:
 
     @property
     def is_accepting(self) -> bool:
-        """Whether the queue has not been stopped."""
+        """Whether the queue is still accepting events; False once it is stopped."""
         return not self._stopped
 
     async def open(self) -> None:

@@ -85,9 +85,9 @@ class Receiver(_WithoutWarning, web.Application):
     receiver` opens the file, or the first challenge or verified event does; failures are then logged, and a later
     request retries. If there is no room, events are rejected with 503 and can be sent again.
 
-    With an inbox, an event that was delivered `max_attempts` times and never finished, because its handler failed or
-    the process was killed, is put aside: see `dead_letters`. If a process is killed, the event that it was handling is
-    delivered again after all other events, and alone.
+    With an inbox, an event is put aside if it was delivered `max_attempts` times and never finished, because its
+    handler failed or the process was killed: see `dead_letters`. If a process is killed, the event that it was handling
+    is delivered again after all other events, and alone.
 
     A GET of `health_path` returns 200 while events are accepted and 503 otherwise; None disables it.
 
@@ -439,7 +439,7 @@ def _checked(secrets: Sequence[str]) -> tuple[str, ...]:
     for secret in secrets:
         if any(letter.isspace() or not letter.isprintable() for letter in secret):
             raise ConfigurationError(
-                "consumer_secret: the consumer secret contains a blank, line break or control character, which secrets never do"
+                "consumer_secret: the consumer secret contains a space, line break or control character, which secrets never do"
             )
     return tuple(secrets)
 

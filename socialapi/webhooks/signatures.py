@@ -18,7 +18,7 @@ _WELL_FORMED: Final = re.compile(rb"sha256=[A-Za-z0-9+/]{43}=")
 _ASCII_BLANKS: Final = bytes(range(0x21)) + b"\x7f"
 _UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _BLANK_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
-"""Unicode categories of control and format characters, including the byte order mark, and of blanks of every width."""
+"""Unicode categories of control and format characters, including the byte order mark, and of spaces of every width."""
 
 
 def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
@@ -87,7 +87,7 @@ class Signature:
 
 
 def begins_as_json(content: bytes) -> bool:
-    """Returns whether the first visible character is `{` or `[`, ignoring byte order marks and blanks.
+    """Returns whether the first visible character is `{` or `[`, ignoring byte order marks and whitespace.
 
     Only such bodies are events, and no such token is signed. Otherwise, anyone could obtain the signature of an event
     by sending it as a challenge.

@@ -31,13 +31,13 @@ class Reader:
     """Reads objects of an attrs class.
 
     `hook_of` returns the reader for a kind of field, and `explain` returns the error for unreadable data. Readers of
-    nested objects call one another directly. They fail with one of UNREADABLE, which only the outermost caller turns
-    into a DecodeError.
+    nested objects call one another directly. They raise one of the UNREADABLE exceptions, which only the outermost
+    caller turns into a DecodeError.
 
     `read` returns the instance for an object, and raises one of UNREADABLE. `replace_each` replaces the objects of a
     list with instances, up to the first unreadable object, and returns its index or the length of the list.
 
-    The plan of the class is created when the first object is read, so a class that no response contains costs nothing.
+    The plan for the class is created when the first object is read, so a class that no response contains costs nothing.
     """
 
     def __init__(self, cls: Any, hook_of: Callable[[Any], Structure], explain: Explain) -> None:

@@ -386,7 +386,7 @@ class PageSizes:
 
     @classmethod
     def of(cls, family: Family, declared: Any, asked: Mapping[str, Any]) -> "PageSizes | None":
-        """Returns the sizes for a query, or None if it sets a size or the bounds are unknown."""
+        """Returns the sizes for a query, or None if the query sets a size itself or the bounds are unknown."""
         name = family.page_size_parameter
         bounds = _bounds_of(declared, name)
         if bounds is None or name in asked:

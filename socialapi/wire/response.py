@@ -231,12 +231,12 @@ def _read_tokens(result: type[R], reply: Reply) -> R:
 
 
 _TOKENS: Final = ("access_token", "refresh_token", "oauth_token", "oauth_token_secret")
-UNUSABLE: Final = "is not a token: it is empty, or contains blanks, control characters or non-ASCII letters"
+UNUSABLE: Final = "is not a token: it is empty, or contains spaces, control characters or non-ASCII letters"
 
 
 def _clean_tokens(body: dict[str, Any], needed: AbstractSet[str]) -> None:
-    """Removes blanks around tokens. Raises DecodeError, without showing the token, if a required token cannot be sent.
-    Drops an optional token that cannot be sent.
+    """Removes whitespace around tokens. Raises DecodeError, without showing the token, if a required token cannot be
+    sent. Drops an optional token that cannot be sent.
     """
     for name in _TOKENS:
         if not isinstance(body.get(name), str | float):

@@ -46,8 +46,8 @@ class RetryPolicy:
     """When to stop retrying.
 
     Without `max_elapsed_seconds`, after `max_attempts` attempts. With it, once that time has passed and `max_attempts`
-    attempts were made. `max_wait_seconds` bounds the sum of all waits of a call, or each single wait with
-    `max_elapsed_seconds`.
+    attempts were made. `max_wait_seconds` bounds the sum of all waits of a call or, with `max_elapsed_seconds`, each
+    single wait.
     """
 
     max_attempts: int

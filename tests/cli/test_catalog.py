@@ -111,7 +111,7 @@ def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_l
     assert upsert(unreadable, *memory, "--delete-vanished", "--max-vanished-share", "0.2") == 2
     out, err = printed.readouterr()
     assert out == ""
-    assert "1 row could not be read and may be products that seem to have vanished; nothing was deleted" in err
+    assert "1 row could not be read and may contain products that seem to have vanished; nothing was deleted" in err
     assert upsert(shorter, *memory, "--delete-vanished", "--max-vanished-share", "0.2", "--json") == 0
     report = last_json(printed.readouterr().out)
     assert (report["vanished"], report["deleted"], report["vanished_ids"]) == (2, 2, ["p8", "p9"])

@@ -343,7 +343,7 @@ def test_one_that_does_not_serve_in_time_is_ended(
     monkeypatch.setattr(emulator, "READY_TIMEOUT_SECONDS", 0.001)
     assert app.run(["emulator", "--detach", "--port", "0"]) == 2
     said = capsys.readouterr()
-    assert said.err == "socialapi: the emulator ended before it was ready, or was not ready within 0.001 seconds\n"
+    assert said.err == "socialapi: the emulator exited early, or was not ready within 0.001 seconds\n"
     assert not said.out
     assert not list((tmp_path / "emulators").iterdir())
 

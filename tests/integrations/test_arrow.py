@@ -173,7 +173,7 @@ def test_pages_of_one_collection_fit_together_though_one_is_empty() -> None:
 def test_a_page_that_was_made_by_hand_has_the_type_of_its_items() -> None:
     assert Page(data=(Post(id="1"),)).to_arrow().schema.equals(arrow_schema(Post))
     assert Page(item_type=Post).to_arrow().num_rows == 0
-    with pytest.raises(InvalidInput, match="the type of the items of an empty page is unknown"):
+    with pytest.raises(InvalidInput, match="the item type of an empty page is unknown"):
         Page[Post]().to_arrow()
 
 

@@ -126,7 +126,7 @@ def test_features_are_added_by_any_key_and_at_least_one() -> None:
     assert len(broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": []})) == 1
     for wrong in ("", "A,B", "A B", "\t"):
         assert broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": ["A", wrong]}) == [
-            "feature_keys[1]: must not be empty or contain blanks or commas"
+            "feature_keys[1]: must not be empty or contain spaces or commas"
         ]
 
 

@@ -127,8 +127,8 @@ def _area_code_in(text: str) -> str:
 
 def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, Country]:
     """Returns the name of the country column that applies to a row's phone number in the column `phone`, and the
-    country in that column. Uses the first of the groups from `countries_for` with a known country, or else the first
-    column with any value. Returns two empty strings if all country columns are empty.
+    country in that column. Uses the first group from `countries_for` that has a known country, or else the first column
+    that has any value. Returns two empty strings if all country columns are empty.
 
     Returns an unclear country if the group has several countries, or if another column has the number's area code.
     """
@@ -211,8 +211,8 @@ def _time(value: Any) -> When:
 
 
 def _text(value: Any) -> str | None:
-    """Returns the override in a cell, or None if the cell is empty. Values of other types become `NOT_UNDERSTOOD`,
-    which is rejected later.
+    """Returns the override in a cell, or None if the cell is empty. A value of an unsupported type becomes
+    `NOT_UNDERSTOOD`, which is rejected later.
     """
     if isinstance(value, str):
         text = value.strip()

@@ -1,8 +1,8 @@
 """Removes the characters that exports leave around e-mail addresses and phone numbers.
 
 Spreadsheets, address books and web pages add quotation marks, `mailto:`, angle brackets, separators and invisible
-characters, which are removed if the rest is unambiguous. A backquote that is not matched by one at the end, and
-quotation marks around the local part, are kept because they may belong to an e-mail address.
+characters, which are removed if the rest is unambiguous. An unmatched backquote at the start and quotation marks around
+the local part are kept, because they may belong to an e-mail address.
 """
 
 import base64

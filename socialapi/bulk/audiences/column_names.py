@@ -1,6 +1,6 @@
 """The names of columns and object keys that contain identifiers of people, and how they are recognized.
 
-Names are compared ignoring case, accents, blanks and punctuation. Each kind of identifier has the names in the
+Names are compared without case, accents, spaces and punctuation. Each kind of identifier has the names in the
 specification and in the lists below. A name may be plural (`emails`), and may include a number (`email2`, `E-mail 2
 Address`) and a word for hashing (`email_sha256`, `hashed_phone`). A name for an e-mail address, a phone number or a
 country may also have other words before and after it: words for the type (`work email`, `Phone - Mobile`, `Billing
@@ -127,7 +127,7 @@ _customers: Final = re.compile(
     "|absender|kaufer|besteller|kunden?|teilnehmer|gaste?|acheteur|comprador|acquirente|koper|klant"
 )
 _is_of_others: Final = re.compile("user|employee|recipient|empfanger").search
-"""Finds a word for a person who may work for the sender of the list, or only receives something from its customers."""
+"""Finds a word for a person who may work for the owner of the list, or who only receives something from a customer."""
 
 LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
 """Words that may link a name to a word before or after it."""
@@ -170,7 +170,7 @@ _CUSTOM_FIELD: Final = re.compile(r"^[a-w]\d?\.(?=\w{3})|__p?c$|:(?:string|text|
 in a typed export.
 """
 _DOMAIN: Final = "domain"
-"""A word that the search for column names never splits into `do` and `main`."""
+"""The word `domain`, which the search for column names never splits into `do` and `main`."""
 _ALONE: Final = frozenset({"em", "hem", "cc", "sms", "isd", "prefix", "ddd", "ddi", "lada"})
 """Names that are recognized only if no word or number comes before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
@@ -225,11 +225,12 @@ def _detected_as(name: str) -> str:
 
 
 def set_aside(names: Sequence[str], others: Sequence[str] = ()) -> dict[int, str]:
-    """Returns the positions of columns that are read only if the user names them, each with the name of the column that
-    makes it ambiguous. That column is one of the `others`, if there are any, because objects need not have every key.
+    """Returns the positions of the columns that are read only if the user names them. Maps each to the name of the
+    column that makes it ambiguous. If `others` are given, that column is one of them, because an object need not have
+    every key.
 
-    Next to an advertising ID, an `adid` or a `device_id` is usually an ID of the software that made the export. A `User
-    Email` next to an `Invitee Email` is that of the host; next to a `Customer Phone` alone, it may be the customer's.
+    Next to an advertising ID, an `adid` or a `device_id` is usually an ID of the software that made the export. Next to
+    an `Invitee Email`, a `User Email` is the host's; next to a `Customer Phone` alone, it may be the customer's.
     """
     device, customer = _clearer_columns(tuple(others or names))
     found: dict[int, str] = {}
@@ -244,8 +245,8 @@ def set_aside(names: Sequence[str], others: Sequence[str] = ()) -> dict[int, str
 
 @functools.lru_cache(16)
 def _clearer_columns(names: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the most certain name of a column of device ids, and the first name for the contact of a customer, if
-    another person has a contact of the same kind.
+    """Returns the name that most certainly means device ids, and the first name that means the contact of a customer.
+    The latter is empty unless another name means the same kind of contact of another person.
     """
     devices = [name for name in names if detected_as(name) == "device_id"]
     of_others = [kind for kind in _CONTACTS if any(_is_contact_of_other(name, kind) for name in names)]
@@ -285,9 +286,9 @@ def countries_for(
     phone: str, phones: tuple[str, ...], countries: tuple[CountryColumn, ...]
 ) -> Sequence[Sequence[CountryColumn]]:
     """Returns the country columns in groups, in the order in which the groups apply to the phone numbers in the column
-    `phone`: first the columns of calling codes, then the columns that share a word for the type with it, such as
-    `Billing Country` and `Billing Phone`, then the columns without such a word, then all others. Leaves out the area
-    codes of another one of the `phones`.
+    `phone`: first the columns of calling codes, then the columns that share a word for the type with `phone` (`Billing
+    Country` and `Billing Phone`), then the columns without such a word, then all others. Skips the area codes of the
+    other `phones`.
     """
     words = frozenset(map(folded, (*WHICH_ONE, *TYPES)))
 
@@ -306,7 +307,7 @@ def countries_for(
 
 
 def words_in(name: str) -> str:
-    """Returns the words of a name in lower case, separated by blanks, without accents and punctuation."""
+    """Returns the words of a name in lower case, separated by spaces, without accents and punctuation."""
     if not name.isascii():
         letters = unicodedata.normalize("NFKD", name.removeprefix(MOJIBAKE_MARK).translate(_LETTERS))
         name = "".join(each for each in letters if not unicodedata.combining(each))
@@ -314,7 +315,7 @@ def words_in(name: str) -> str:
 
 
 def folded(name: str) -> str:
-    """Returns a name in lower case, without accents, blanks and punctuation."""
+    """Returns a name in lower case, without accents, spaces and punctuation."""
     return words_in(name).replace(" ", "")
 
 

@@ -81,8 +81,7 @@ _looks_like_phone_number: Final = re.compile(
     r"|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}|0[1-9](?:[ .-][0-9]{2}){4})"
 ).fullmatch
 _may_be_national_number: Final = re.compile("0[1-9][0-9]{8,9}|[2-9][0-9]{2}[2-9][0-9]{6}").fullmatch
-"""Matches digits that may be a national phone number, but also, for example, an order number. The column name decides.
-"""
+"""Matches digits that may be a national phone number or, for example, an order number. The column name decides."""
 _are_digits: Final = re.compile("(?!1[0-9]{9}$)[0-9]{9,15}").fullmatch
 """Matches strings of digits that are long enough for a phone number and are not a time in epoch seconds."""
 _DIGITS_OF_EAN: Final = 13
@@ -466,9 +465,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         return any(found[kind] for kind in self.kinds)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Adds a warning for each ignored column, or value in nested objects, whose first values nearly all look like
-        e-mail addresses, phone numbers, digests or countries, for each column that another one sets aside, and for a
-        single object whose arrays may be columns.
+        """Adds a warning for each ignored column whose first values nearly all look like e-mail addresses, phone
+        numbers, digests or countries; values in nested objects count as columns. Also adds one for each column that
+        another one sets aside, and for a single object whose arrays may be columns.
         """
         columns = tuple(columns)
         names = [name for name, _ in columns]

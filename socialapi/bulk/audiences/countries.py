@@ -95,7 +95,7 @@ VG:British-Virgin-Islands VI:U.S.-Virgin-Islands VN:Vietnam Vietnã Wietnam ベ�
 WS:Samoa XK:Kosovo YE:Yemen YT:Mayotte ZA:South-Africa Südafrika Afrique-du-Sud Sudáfrica África-do-Sul Zuid-Afrika
 Republika-Południowej-Afryki 南アフリカ ZM:Zambia ZW:Zimbabwe
 """
-"""The names of all countries that have phone numbers, with hyphens instead of blanks. The names of a country follow its
+"""The names of all countries that have phone numbers, with hyphens instead of spaces. The names of a country follow its
 two-letter code. Every country has its English name; the sixty most frequent countries also have their names in German,
 French, Spanish, Italian, Portuguese, Dutch, Polish and Japanese.
 """
@@ -144,8 +144,8 @@ _parts: Final = re.compile(r"[()\[\]/,;:|]+|\s+[-\u2013]\s+").split
 
 @attrs.frozen(repr=False)
 class UnclearCountry:
-    """The place of a country in a row that does not settle how to complete its phone number. It has the possible
-    regions, the digits of an area code in another column, and the reason why a number that depends on them is unusable.
+    """The country of a row in which it is unclear how to complete the phone number. It has the possible regions, the
+    digits of an area code in another column, and the reason why a number that needs them is unusable.
     """
 
     regions: tuple[str, ...]

@@ -84,7 +84,7 @@ class RecentIdentifiers:
     def begin_to_differ(self) -> None:
         """Records that actions may differ from now on. Call it once all placed rows are settled or in the open batch.
 
-        Until then, all rows have the same action, and no row has to wait for another.
+        Before this call, all rows have the same action, and no row has to wait for another.
         """
         self._differs = True
 

@@ -248,8 +248,8 @@ class UploadStage(Generic[C]):
     async def _place_apart(self, block: RowBlock, repeated: Repeated) -> int:
         """Places the rows of a block whose duplicates are already known.
 
-        Returns the index of the first row that was not placed, because it is too large for a request, or because the
-        window may have dropped its original row.
+        Returns the index of the first row that it could not place. Such a row is too large for a request, or the window
+        may have dropped its original row.
         """
         duplicates = repeated.indexes
         is_new = _mask(len(block), duplicates, 0)

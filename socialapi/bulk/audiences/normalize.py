@@ -119,8 +119,8 @@ UNKNOWN: Final = ""
 """The region of rows with an unknown country."""
 _REGIONS_KEPT: Final = 256
 _LONGEST_WORD: Final = 15
-"""The maximum length of a registered placeholder. Longer placeholders contain a blank, and `hash_column` never hashes a
-value that contains a blank.
+"""The maximum length of a registered placeholder. Longer placeholders contain a space, and `hash_column` never hashes a
+value that contains a space.
 """
 
 _sha256: Final = hashlib.sha256
@@ -139,7 +139,7 @@ def add_null_words() -> Sequence[str]:
 
 
 def trimmed(text: str) -> str:
-    """Removes blanks at both ends, including no-break and zero-width blanks and the byte order mark."""
+    """Removes whitespace at both ends, including no-break and zero-width spaces and the byte order mark."""
     text = text.strip()
     return text if text.isascii() else text.strip(_STRAY)
 
@@ -220,8 +220,8 @@ def phone_number(
     text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, if_invalid: str = ""
 ) -> Normalized:
     """Normalizes a phone number to E.164. `region` (see `phone_numbers.check_region`) applies to numbers without a
-    country code. If it is unsure, `if_invalid` is the reason why a number that is not valid there is unusable.
-    `phone_format` decides which numbers have no country code.
+    country code. If the region is uncertain, a number that is not valid there is unusable, and `if_invalid` is the
+    reason. `phone_format` decides which numbers have no country code.
 
     Removes the characters and words that exports leave around a number if exactly one number is left.
     """
@@ -294,8 +294,8 @@ def plain_partner_user_ids(cells: Sequence[Any]) -> list[str | None]:
 
 
 def partner_user_id_of_model(text: str) -> Normalized:
-    """Removes the blanks around a partner user id that a model contains. Unlike in a file, a word such as "null" is a
-    valid id.
+    """Removes the whitespace around a partner user id that a model contains. Unlike in a file, a word such as "null" is
+    a valid id.
     """
     text = trimmed(text)
     if _find_surrogate(text):
@@ -419,8 +419,8 @@ def hashed_column(
     require_hashed: bool = False,
 ) -> Digests:
     """Returns the digest of each plain cell of a column, and None for all other cells. `kind` must be a hashed kind. A
-    phone number is also plain if it has punctuation, or if it is a national number of `region` or, with `countries`, of
-    its row's country. With `require_hashed`, only digests are plain.
+    plain phone number may have punctuation. It may also be a national number in `region` or, with `countries`, in its
+    row's country. With `require_hashed`, only digests are plain.
     """
     add_null_words()
     cells = cells if isinstance(cells, list | tuple) else list(cells)

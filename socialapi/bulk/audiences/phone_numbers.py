@@ -17,8 +17,8 @@ from socialapi.problems import BrokenRule
 from socialapi.reports import MAY_BE_FOREIGN, NOT_VALID
 
 PhoneFormat = Literal["auto", "international", "national"]
-"""How digits without a plus sign are read. "auto": as a number of the region or with a country code, whichever is
-valid. "international": always with a country code. "national": always as a number of the region.
+"""How digits without a plus sign are read. "auto": as a number in the region or with a country code, whichever is
+valid. "international": always with a country code. "national": always as a number in the region.
 """
 PHONE_FORMATS: Final[tuple[PhoneFormat, ...]] = get_args(PhoneFormat)
 
@@ -46,7 +46,7 @@ WITH_TRUNK: Final = (
     "number, or the country of the row"
 )
 FOREIGN: Final = (
-    "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a country "
+    "has no plus sign, and is valid only in another country: write the plus sign, add a country "
     'column, or set phone_format="international"'
 )
 
@@ -243,8 +243,8 @@ def number_in(
 ) -> tuple[str | None, str]:
     """Returns the number in E.164 and a remark about how it was read; None and the reason if it cannot be used.
 
-    `text` and `region` are as for `e164`. A number of the region that is not valid there has the remark `NOT_VALID`.
-    If the region is unsure, `if_invalid` is the reason why such a number cannot be used.
+    `text` and `region` are as for `e164`. A number in the region that is not valid there has the remark `NOT_VALID`. If
+    the region is uncertain, such a number cannot be used, and `if_invalid` is the reason.
     """
     read, remark = _as_written(text, region, phone_format)
     number, problem = (None, remark) if read is None else _with_one_start(read)
@@ -283,9 +283,9 @@ def _as_written(text: str, region: str | None, phone_format: PhoneFormat) -> tup
 
 
 def _with_one_start(number: str) -> tuple[str | None, str]:
-    """Returns a number in E.164 without a second country code, or a trunk prefix 0 that its country does not have, if
-    it is valid only without it. Returns None and a reason if it is also valid as it is and the rest is a mobile number,
-    or if neither is valid and the 0 cannot be part of the number.
+    """Returns a number in E.164. Removes a second country code, or a trunk prefix 0 that its country does not have, if
+    the number is valid only without it. Returns None and a reason if the number is valid as it is and the rest is a
+    mobile number, or if neither is valid and the 0 cannot be part of the number.
     """
     plan = plan_of(number[1:])
     if plan is None:
@@ -361,10 +361,11 @@ def may_be_number(digits: str, region: str | None) -> bool:
 
 
 def needs_no_area_code(digits: str, region: str, area_code: str) -> bool:
-    """Returns whether the digits of a number of a region are complete, although another column has an area code: they
-    contain the code, or begin with 0, as no local number does, or are valid only without the code.
+    """Returns whether the digits of a number in a region are complete, although another column has an area code. They
+    are if they contain the code, begin with 0 (as no local number does), or are valid only without the code.
 
-    The code may also be the calling code of a country. If the digits are valid there, too, they are not complete.
+    The code may also be the calling code of a country. If the digits are also valid in that country, they are not
+    complete.
     """
     home, code, is_dialled = home_plan(region), area_code.lstrip("0"), digits.startswith("0")
     has_code = digits.lstrip("0").startswith(code) and len(digits) >= len(area_code) + _LOCAL_DIGITS

@@ -176,8 +176,8 @@ def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) 
 
 
 def _is_read_alike(digits: str, start: str, region: str) -> bool:
-    """Returns whether all numbers that have this length, begin with `start` and have no plus sign are valid in the
-    region, and `number_in` treats them alike.
+    """Returns whether all numbers of this length that begin with `start` and have no plus sign are valid in the region
+    and treated alike by `number_in`.
     """
     home, other = home_plan(region), plan_of(digits)
     code = 0 if other is None else len(other.prefix) - 1
@@ -208,8 +208,8 @@ def _is_settled_abroad(digits: str, start: str) -> bool:
 
 
 def _has_one_start(prefix: str, start: str, length: int) -> bool:
-    """Returns whether `number_in` removes no second country code or 0 from numbers of this length that begin with
-    `start` after the prefix, which is a plus sign or also has the country code.
+    """Returns whether `number_in` leaves numbers of this length that begin with `prefix` and `start` as they are,
+    without removing a second country code or a 0. The prefix is a plus sign, with or without the country code.
     """
     plan = plan_of(prefix[1:] + start)
     assert plan is not None  # one of the numbers was read

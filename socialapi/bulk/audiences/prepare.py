@@ -114,7 +114,7 @@ _PAUSE: Final = PreparedBlock()
 
 
 class Observer(Protocol):
-    """An observer of a job's values while they are prepared."""
+    """An observer of a job's values as they are prepared."""
 
     def saw_column(self, field: str, kind: IdentifierKind, cells: Sequence[Any], values: Values) -> None:
         """Called for each column of a block. A value that is not plain is None here, and is passed to `saw_value`
@@ -396,7 +396,9 @@ def _is_of_digests(field: str, kind: IdentifierKind) -> bool:
 
 
 def _rounded_ids(block: UserBlock, at: int, field: str) -> list[RowIssue]:
-    """Returns a warning for each user id of more than fifteen digits, if all of them have only zeros after these digits."""
+    """Returns a warning for each user id of more than fifteen digits, if all these ids have only zeros after the
+    fifteenth.
+    """
     rows, zeros = list[int](), 0
     for index, cell in enumerate(block.columns[at]):
         is_id = isinstance(cell, int) and 0 < cell < 10**_LONGEST_ID

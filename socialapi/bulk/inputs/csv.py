@@ -76,7 +76,7 @@ HEAD_LINES: Final = 20
 HEAD_CHARACTERS: Final = 65_536
 """The number of characters after which the search for the column names stops."""
 _FEWEST_IN_ROW: Final = 3
-"""The number of filled cells that a line above the names needs to count as a row because it has as many as names."""
+"""A line above the names counts as full if it has as many filled cells as there are names, and at least this many."""
 FEWEST_SHORT: Final = 3
 """A row width counts as usual if more than this many of the first rows have it."""
 NAMES_SOUGHT: Final = (
@@ -240,8 +240,8 @@ def _refuse_rows_above(
         is_row = not is_cut and not is_label and layout.is_row([*cells, *[""] * (width - len(cells))][:width])
         if not is_comment(cells) and (is_full or is_person or is_row):
             raise InvalidInput(
-                f"line {number} looks like a row, but is above the names on line {line}: move it below them, or, if it "
-                f"is not a row, confirm the line of the names with header_line={line}"
+                f"line {number} looks like a row, but is above the names on line {line}: move it below them, or set "
+                f"header_line={line} if it is not a row"
             )
 
 
@@ -379,7 +379,7 @@ class _RowShape:
     def _are_rows(self, lines: Sequence[Sequence[str]], *, is_prose: bool) -> bool:
         """Returns whether a cell that spans these lines contains other rows of the file.
 
-        `is_prose` is true if a blank follows a delimiter in the cell, which only matters in a table of two columns.
+        `is_prose` is true if a space follows a delimiter in the cell. This matters only in a table of two columns.
         """
         first, middle, last = lines[0], lines[1:-1], lines[-1]
         is_prose = is_prose and self.width == 2
@@ -682,9 +682,9 @@ class _Columns(Generic[L]):
         return None
 
     def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
-        """Returns whether a row names columns. This is the case if no cell is a value, if a column that is read is
-        filled, and if at least two known names differ from the cells above them. `read` are the normalized cells of the
-        columns that are read.
+        """Returns whether a row names columns. Such a row has no values, and has a cell in a column that is read. In
+        addition, at least two known names differ from the cells above them, or a name of this file is in a different
+        column. `read` are the normalized cells of the columns that are read.
         """
         if not any(read) or any(map(is_value, cells)):
             return False
@@ -729,7 +729,7 @@ class _Lines:
         return bool(self._part)
 
     def skip_blank_lines(self, delimiter: str = "") -> int:
-        """Skips lines that contain only blanks and delimiters, and returns their number."""
+        """Skips lines that contain only whitespace and delimiters, and returns their number."""
         find = re.compile(rf"(?:[\s{re.escape(delimiter)}]*[\r\n])?").match
         skipped, is_more = 0, True
         while is_more:

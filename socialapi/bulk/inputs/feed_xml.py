@@ -11,10 +11,10 @@ becomes a mapping of names to strings:
   one with the same name (`g:title` replaces `title`). Other prefixes are kept (`dc:date`).
 - An element that occurs more than once becomes a list. Blank elements are skipped.
 - A nested element has a path as its name, such as `shipping.country`, and is not read as a field. The
-  nested elements of a price or of sale dates become an object, as in JSON, and so do those after a text.
+  nested elements of a price, of sale dates or of an element with text become an object, as in JSON.
   A plural that contains only its singular (`sizes`, `size`) is a list.
 - Inside a title, `description`, `summary` or `content`, the elements of HTML are markup, and only
-  their text is kept. Blanks replace the tags that are not within a line.
+  their text is kept. Spaces replace the tags that are not within a line.
 - The name of an attribute follows the name of its element: `price@currency`, or `@id` for an
   attribute of the item. The text of an Atom `link` is its URL.
 - In Atom, `summary` or `content` becomes the description if the entry has no other. The plain `id`
@@ -98,7 +98,7 @@ _claims_utf_16: Final = re.compile(rb"""<\?xml[^>]{0,200}encoding\s*=\s*["']utf-
 
 NO_ITEMS: Final = "the feed has no items"
 NO_FEED: Final = (
-    "this is XML, but not a product feed: expected are RSS (item in channel), Atom (entry in feed), or elements called "
+    "this is XML, but not a product feed: expected RSS (item in channel), Atom (entry in feed), or elements called "
     "product or item, one or two levels below the root"
 )
 _MISPLACED: Final = (
@@ -184,7 +184,7 @@ def read_items(
 
 
 def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue]) -> Iterator[bytes]:
-    """Yields the text of a feed without control characters. Control characters that break lines become blanks."""
+    """Yields the text of a feed without control characters. Control characters that break lines become spaces."""
     held = b""
     for chunk in chunks:
         text = held + chunk
@@ -211,7 +211,7 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue
 
 def _beginning(file: BufferedReader) -> tuple[bytes, int]:
     """Returns the first bytes of the file and the number of lines skipped before them. Skips a UTF-8 byte order mark,
-    and blanks, which XML does not allow there.
+    and whitespace, which XML does not allow there.
 
     Reads enough bytes to detect the encoding, even from a pipe that returns few bytes per read. Raises NoRows if the
     file is empty.
@@ -414,8 +414,9 @@ class _Feed:
             path.pop()
 
     def _end_object(self, target: Item, key: str, role: str) -> None:
-        """Adds the nested elements of a field: as one object, as its values if they are the parts of a plural or the only
-        text of a title, or under their paths, with a remark, if no object can be a value of the field.
+        """Adds the nested elements of a field, by default as one object. The parts of a plural, or the only text of a
+        title, become the values of the field. If the field cannot be an object, adds the elements under their paths,
+        with a remark.
         """
         self._add_text(self._members, "")
         members, self._members = self._members, {}
@@ -508,7 +509,7 @@ class _Feed:
 
 
 class _Outside:
-    """An open element outside the items, and the fields that its children have the names of."""
+    """An open element outside the items, and the fields whose names its children have."""
 
     def __init__(self, name: str, line: int, *, is_item: bool) -> None:
         self._name = name

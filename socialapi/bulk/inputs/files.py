@@ -69,7 +69,7 @@ member. A gzip member takes 1 µs, and a Zstandard member 11 µs.
 BYTES_PER_GZIP_MEMBER: Final = 32
 """The bytes of content that allow one more gzip member. A line that is appended as a separate member is longer."""
 BYTES_PER_ZSTD_MEMBER: Final = 512
-_TINY_MEMBERS: Final = "the archive has too many tiny parts: pack it again as one, for example with zcat <file> | gzip, or zstdcat <file> | zstd"
+_TINY_MEMBERS: Final = "the archive has too many tiny parts: recompress it as one, for example with zcat <file> | gzip, or zstdcat <file> | zstd"
 
 
 class _Packed:
@@ -100,8 +100,8 @@ class _Packed:
 
 
 _PACKED_BYTES_AT_ONCE: Final = 4_096
-"""The size of the pieces to unpack. It is small because the bytes after each member are copied, and members may be
-small.
+"""How many compressed bytes are unpacked at once. This is small because the bytes after each member are copied, and
+members may be small.
 """
 _not_padding: Final = re.compile(b"[^\\0]").search
 
@@ -444,9 +444,9 @@ _BINARY: Final = (
     (b"\xd0\xcf\x11\xe0", "an Excel workbook: export the sheet as CSV"),
     (b"\x1f\x8b", _NESTED),
     (b"\x28\xb5\x2f\xfd", _NESTED),
-    (b"BZh91AY&SY", "a bzip2 archive: unpack it first, or pack it with gzip"),
-    (b"\xfd7zXZ\x00", "an xz archive: unpack it first, or pack it with gzip"),
-    (b"7z\xbc\xaf", "a 7-Zip archive: unpack it first, or pack it with gzip"),
+    (b"BZh91AY&SY", "a bzip2 archive: unpack it first, or recompress it with gzip"),
+    (b"\xfd7zXZ\x00", "an xz archive: unpack it first, or recompress it with gzip"),
+    (b"7z\xbc\xaf", "a 7-Zip archive: unpack it first, or recompress it with gzip"),
     (b"%PDF", "a PDF: export the data as CSV"),
     (b"SQLite format 3\x00", "an SQLite database: export the table as CSV"),
 )
@@ -635,7 +635,8 @@ def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> For
 
 
 def _refuse_other_format(read: Format, text: bytes, extension: str, selection: Selection[Any]) -> None:
-    """Raises InvalidInput if a text certainly has another format than its extension says. Layouts report that."""
+    """Raises InvalidInput if a text file certainly has a different format than its extension says. Layouts report that.
+    """
     if selection.form.layout is not None or extension not in FORMATS:
         return
     if read is not read_json_lines and _is_json(text):

@@ -57,7 +57,7 @@ def read_json_lines(file: BufferedReader, selection: Selection[L]) -> Generator[
     first objects has a required key.
     """
     yield from blocks_of_items(
-        _line_items(file, selection), selection, "lines is a JSON object: JSON Lines has one object on each line"
+        _line_items(file, selection), selection, "lines is a JSON object: JSON Lines has one object per line"
     )
 
 
@@ -95,7 +95,9 @@ def _row_test(selection: Selection[Any]) -> RowTest:
 
 
 def _path_of_row(item: Any, path: Sequence[str], is_row: RowTest) -> Sequence[str] | None:
-    """Returns the path of an array with a row: that of the array at `path`, which has the item, or one in the item."""
+    """Returns the path of an array with a row: `path` itself if the item is a row, or the path of an array inside the
+    item. Returns None if there is no row.
+    """
     waiting: list[tuple[Any, Sequence[str]]] = [([item], path)]
     while waiting:
         value, place = waiting.pop()
@@ -225,7 +227,7 @@ def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | 
 
     If the first line is a complete object and other lines follow, the file is JSON Lines. Otherwise the objects in an
     array are the rows if they have more known names than the enclosing object, or if `given` is the path of the array.
-    Raises InvalidInput if several arrays may be the rows, or an array and the enclosing object.
+    Raises InvalidInput if several arrays, or both an array and the enclosing object, may be the rows.
     """
     line, _, rest = head.partition(b"\n")
     single: Any = _object(line)
@@ -342,7 +344,7 @@ class JsonWindow:
     ) -> Iterator[Item | tuple[()]]:
         """Yields the items of the array, or of the array at a path of names, each with the number of its first line.
 
-        Calls `refuse_rows` with each value outside of that array, apart from the objects around it, and with its path.
+        Calls `refuse_rows` with each value outside that array and its path, except for the objects around the array.
         """
         yield from self._members(path, (), refuse_rows) if path else self._array()
         if self._peek():

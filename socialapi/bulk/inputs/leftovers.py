@@ -9,7 +9,7 @@ import attrs
 
 from socialapi.reports import CLEANED
 
-# The contents of character classes: zero-width characters, blanks, and quotation marks.
+# The contents of character classes: zero-width characters, spaces, and quotation marks.
 ZERO_WIDTH: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef"

@@ -24,7 +24,7 @@ _ERRORS: Final = frozenset(
         *(f"err:{number}" for number in range(501, 541)),
     )
 )
-"""The error values that Excel, Google Sheets and LibreOffice show for a formula without a value, by language."""
+"""The error values that Excel, Google Sheets and LibreOffice show for a formula that failed, by language."""
 
 NO_VALUE: Final = frozenset(
     (

@@ -126,8 +126,8 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text_of_bytes(data: bytes) -> str | None:
-    """Returns the text of UTF-8 bytes, the hexadecimal digits of a 32-byte digest, the UUID in 16 bytes of random bits,
-    or None for other bytes.
+    """Returns the text of UTF-8 bytes, the hexadecimal digits of a 32-byte digest, or the UUID in 16 random bytes.
+    Returns None for other bytes.
     """
     try:
         text = data.decode()

@@ -443,7 +443,7 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
 
     @abc.abstractmethod
     def _fraction(self) -> float | None:
-        """Returns the share of the input that was read so far."""
+        """Returns the share of the input that has been read so far."""
 
     @property
     def fraction_read(self) -> float | None:

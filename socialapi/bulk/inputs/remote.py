@@ -87,7 +87,7 @@ class Store(Protocol):
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the store rejects a request for a version that is no longer current."""
+        """Whether the store rejects a request that names an outdated version."""
 
     def version(self) -> FileVersion:
         """Returns the current version of the file."""
@@ -339,7 +339,7 @@ def _says(problem: Exception) -> str:
         case FileNotFoundError():
             says = "there is no such file"
         case PermissionError():
-            says = "reading it is not permitted: check the credentials of the store"
+            says = "no permission to read it: check the store's credentials"
         case TimeoutError():
             says = f"the store did not answer for {READ_SECONDS:.0f} s"
         case aiohttp.ClientPayloadError():
@@ -435,7 +435,7 @@ class _Website:
 
 
 def _url(address: str) -> URL:
-    """Returns the URL, with blanks and non-ASCII characters escaped. Existing escapes are kept."""
+    """Returns the URL, with spaces and non-ASCII characters escaped. Existing escapes are kept."""
     return URL(quote(address, safe=_PRINTABLE), encoded=True)
 
 

@@ -167,8 +167,8 @@ class _Reading:
         return kept
 
     def _currencies(self, field: str, prices: Sequence[Any]) -> Sequence[Any] | None:
-        """Returns the currency next to each price. A price without one has the default currency, and a sale price that
-        of the price. Returns None if there are no such currencies.
+        """Returns the currency next to each price. A price without one gets the default currency, and a sale price gets
+        that of the price. Returns None if no price has a currency to add.
         """
         default, main_prices, names = self._block.layout.default_currency, None, [CURRENCY]
         if field == SALE_PRICE:
@@ -300,8 +300,8 @@ class _Reading:
         return (str(cell).lower() if is_label or isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns the value of an array: all images in one string, a single or repeated value once, or the first of
-        several values for fields for which merchants often give several. Returns any other array unchanged.
+        """Returns the value of an array: all images in one string, a single or repeated value once, or the first value
+        of a field for which merchants often give several. Returns any other array unchanged.
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell

@@ -111,7 +111,9 @@ class ProductCounters(RowCounters):
 
 
 def _text(value: object) -> str:
-    """Returns the value as a string, or an empty string if it cannot be converted, such as a number of 5,000 digits."""
+    """Returns the value as a string, or an empty string for a value that cannot be converted, such as a number of 5,000
+    digits.
+    """
     try:
         return str(value)
     except Exception:  # noqa: BLE001  # any error of a user's object

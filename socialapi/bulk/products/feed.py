@@ -251,8 +251,8 @@ class ProductColumns(FoundColumns):
         return self._find((name,))[0] or ""
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if a given column is missing, or if a file has no required field but perhaps the id. Other
-        missing fields are reported for each product later.
+        """Raises InvalidInput if a given column is missing, or if a file has no required field except possibly the id.
+        Other missing fields are reported later, for each product.
         """
         note_names(self, names)
         self.require_given(tuple(names))
@@ -396,8 +396,8 @@ def _rearranged(item: Mapping[Any, Any], given: AbstractSet[str]) -> Mapping[Any
 def _with_attributes(
     item: Mapping[Any, Any], attributes: Mapping[str, Sequence[str]], read: AbstractSet[str]
 ) -> Mapping[Any, Any]:
-    """Returns the item with price objects in place of prices with attributes that matter, except for attributes in
-    `read`, which are columns. Prices or attributes that differ between several elements remain a list, which is
+    """Returns the item, with a price object in place of each price whose attributes matter. Attributes in `read` do
+    not, because they are columns. Prices or attributes that differ between several elements remain a list, which is
     rejected.
     """
     changed = dict(item)

@@ -59,7 +59,7 @@ OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "color": ("colour",),
     "size": ("sizes",),
 }
-"""Other names that exporters use for the fields. Case, blanks, `_`, `-` and the prefix `g:` are ignored."""
+"""Other names that exporters use for the fields. Case, spaces, `_`, `-` and the prefix `g:` are ignored."""
 ONLY_WITHOUT_ID: Final = "sku"
 """The name of the id column in a feed that has no other id."""
 OFFER_ID: Final = "offerid"
@@ -95,7 +95,7 @@ OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "gender": dict.fromkeys(("female", "male", "unisex"), ()),
     "age_group": dict.fromkeys(("adult", "all ages", "teen", "kids", "toddler", "infant", "newborn"), ()),
 }
-"""Synonyms for the values of a field. Case, blanks, `_`, `-` and the prefix of schema.org are ignored."""
+"""Synonyms for the values of a field. Case, spaces, `_`, `-` and the prefix of schema.org are ignored."""
 
 
 def _codes(text: str) -> frozenset[str]:
@@ -159,7 +159,7 @@ _schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.I
 
 
 def comparable(text: str) -> str:
-    """Returns a name or value in the form used for comparison: in one case, and without blanks, `_`, `-` and other
+    """Returns a name or value in the form used for comparison: in one case, and without spaces, `_`, `-` and other
     marks.
     """
     return _not_in_names.sub("", text).casefold().removeprefix("g:")
@@ -191,9 +191,9 @@ def field_of(name: str) -> str | None:
 def fields_of(names: Sequence[str]) -> list[str | None]:
     """Returns the field of each of these columns.
 
-    Several columns may have names of the same field. Each row then uses the value under the field's own name if it has
-    one. The id is an exception: if a column is called `id`, other names of the id are ignored. `sku` is the id if there
-    is no other id.
+    The names of several columns may mean the same field. Each row then uses the value in the column with the field's
+    own name, if that cell is filled. The id is an exception: if a column is called `id`, other names of the id are
+    ignored. `sku` is the id if there is no other id.
     """
     found = [field_of(name) for name in names]
     if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(comparable, names)):
@@ -324,7 +324,7 @@ _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, 
 _no_cents: Final = re.compile(r"(?<=[0-9])(?:([.,])[-\u2013\u2014]{1,2}|[/:][-\u2013\u2014])(?![0-9])")
 """Finds the marks that merchants write in place of zero cents: `12,-`, `1,299/-`, `99:-`."""
 _before_dollar: Final = re.compile(r"(?<=[A-Z]) (?=\$)")
-"""Finds the blank in `US $9.99`."""
+"""Finds the space in `US $9.99`."""
 _is_price: Final = re.compile(
     rf"({_UNIT})? ?({_UNIT})? ?(?P<number>(?:(?<![^\W\d_])[.,])?[0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})? ?({_UNIT})?"
 ).fullmatch
@@ -348,13 +348,13 @@ _GROUPED: Final = tuple(
     )
 )
 _has_unit: Final = re.compile(r"[^0-9.,:'\u2019\s/\-\u2013\u2014]").search
-"""Finds a character in a price that is not a digit, separator or blank, so it may be part of a currency."""
+"""Finds a character in a price that is not a digit, separator or space, and so may be part of a currency."""
 _without_shared_signs: Final = re.compile("|".join(map(re.escape, sorted(SHARED_SIGNS, key=len, reverse=True)))).sub
 _not_digits: Final = re.compile(r"[^0-9]")
 
 
 def _price(text: str) -> str:
-    """Returns a price as a number, a blank and a currency code, without floating-point noise."""
+    """Returns a price as a number, a space and a currency code, without floating-point noise."""
     price = _plain_price(text)
     return without_noise(price) or price
 
@@ -397,7 +397,7 @@ def _parts_of_price(text: str) -> re.Match[str] | None:
 
 
 def even_blanks(text: str) -> str:
-    """Returns a string with single blanks between its words."""
+    """Returns a string with single spaces between its words."""
     return " ".join(text.split())
 
 
@@ -443,7 +443,8 @@ _between_codes: Final = re.compile(r"[\s,;|/]+").split
 
 
 def gtins_in(text: str) -> list[str]:
-    """Returns the GTINs in a cell without names, blanks and hyphens, or an empty list if any of them is invalid."""
+    """Returns the GTINs in a cell, with names, spaces and hyphens removed, or an empty list if any of them is invalid.
+    """
     for pieces in ([text], _between_codes(text)):
         found = [_not_digits.sub("", labelled[1]) for each in pieces if (labelled := _is_labelled(each)) is not None]
         if len(found) == len(pieces) and all(map(is_gtin, found)):
@@ -496,7 +497,7 @@ def _images(text: str) -> str:
     """Returns image URLs separated by commas, without duplicates and placeholders.
 
     A comma within a URL becomes %2C. A comma counts as part of a URL unless it follows a complete image name or a
-    blank. A piece that is not a URL gets a leading blank, so that the field's rule rejects it.
+    space. A piece that is not a URL gets a leading space, so that the field's rule rejects it.
     """
     pieces = pieces_of_images(text)
     if _are_plain_urls(text) is not None and len(set(pieces)) == len(pieces):
@@ -540,7 +541,9 @@ _between_paths: Final = re.compile("[,;|](?! [^>]*&)").split  # as in `Food > Gr
 
 
 def categories_in(text: str) -> list[str]:
-    """Returns the category paths in a text, which is one path unless each of its parts has several levels."""
+    """Returns the category paths in a string. If every separated part has several levels, each part is a path.
+    Otherwise the whole string is one path.
+    """
     paths = [path.strip() for path in _between_paths(text)]
     return paths if all(" > " in path for path in paths) else [text]
 

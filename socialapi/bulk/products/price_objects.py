@@ -84,7 +84,9 @@ def has_amount(given: Mapping[str, Any]) -> bool:
 
 
 def attribute_matters(name: str, value: Any = "", price: Any = "") -> bool | None:
-    """Returns whether an attribute in XML may change the amount or the currency of a price, or None if it is unknown."""
+    """Returns whether an attribute in XML may change the amount or currency of a price. Returns None for an unknown
+    attribute.
+    """
     known = comparable(name)
     if known in _ROLES or known in _OTHER_ATTRIBUTES:
         return bool(_ROLES.get(known))
@@ -100,8 +102,8 @@ def is_in_small_units(name: str) -> bool:
 
 
 def _may_be_cents(amount: Any) -> bool:
-    """Returns whether an amount is an integer, or a floating-point number without a fraction, because a program makes
-    floats of cents if one of them is missing. The error of 19.99 * 100 is no fraction.
+    """Returns whether an amount is an integer or a floating-point number without a fraction. Programs turn cents into
+    floats if one of them is missing. A rounding error, as in 19.99 * 100, is not a fraction.
     """
     return isinstance(amount, Integral) or (_is_float(amount) and not 0.0005 < float(amount) % 1 < 0.9995)
 
@@ -111,8 +113,8 @@ def _is_float(amount: Any) -> bool:
 
 
 def in_main_unit(prices: Sequence[Any]) -> Sequence[Any]:
-    """Returns the prices, with strings in place of the floating-point amounts in objects if one of them has a fraction,
-    which shows that they are not in cents.
+    """Returns the prices. If one of the floating-point amounts in objects has a fraction, none of them is in cents, and
+    all of them become strings.
     """
     if not any(issubclass(kind, Mapping) for kind in set(map(type, prices))):
         return prices

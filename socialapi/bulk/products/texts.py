@@ -73,7 +73,7 @@ FIRST_IMAGES: Final = f"has more than {MAX_ADDITIONAL_IMAGES} URLs; the first {M
 SEVERAL_URLS: Final = "has several URLs: give one"
 MAY_BE_SEVERAL_URLS: Final = "may have several URLs, and is sent unchanged: give one"
 BLANK_IN_URL: Final = "has a blank in its URL: write %20 instead"
-WITHOUT_LABEL: Final = f"{CLEANED}: the label, blanks and hyphens of a GTIN are removed"
+WITHOUT_LABEL: Final = f"{CLEANED}: the label, spaces and hyphens of a GTIN are removed"
 WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is removed"
 NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
 NO_CODE: Final = "is a placeholder: the product has no such code"
@@ -106,7 +106,7 @@ _INVISIBLE: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u20
 has_invisible: Final = _INVISIBLE.search
 has_break: Final = re.compile("[\t\n\r\x80-\x9f\u2028\u2029]").search
 may_be_damaged: Final = re.compile("[\u00c2-\u00f4][\u0080-\uffff]|\ufffd").search
-"""Finds the first two of the letters that stand for one letter in text that was read in the wrong encoding."""
+"""Finds two adjacent letters that may be one letter read in the wrong encoding, or a replacement character."""
 _FREE_TEXTS: Final = frozenset({*PLAIN_TEXTS, "description", CATEGORY, "taxonomy_product_category"})
 """The fields in which an invisible character may belong to the text."""
 _is_service_price: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
@@ -263,7 +263,7 @@ def _other(field: str, text: str, warnings: list[str]) -> TextReading:
         warnings += [FIRST_IMAGES] if len(urls) > MAX_ADDITIONAL_IMAGES else []
         meant = ",".join(urls[:MAX_ADDITIONAL_IMAGES])
     if field == CATEGORY and len(paths := categories_in(meant)) > 1:
-        # A comma may also be part of a name, unless the paths have a level in common; before a blank, the first one.
+        # A comma may also be part of a name, unless the paths have a level in common; before a space, the first one.
         levels = [set(path.split(" > ")[: 1 if ", " in meant else None]) for path in paths]
         is_sure = "," not in meant or set.intersection(*levels) != set()
         warnings.append(FIRST_OF_SEVERAL if is_sure else MAY_BE_SEVERAL)

@@ -63,14 +63,14 @@ class VanishedProducts:
     def check(self, new: int, max_share: float) -> None:
         """Raises InvalidInput if the vanished products must not be deleted.
 
-        This is the case if some rows could not be read, because they may be the products that seem to have vanished, or
-        if the newly vanished products exceed `max_share` of the products known before this load. Products that an
-        earlier load tried to delete were already checked by that load.
+        This is the case if some rows could not be read, because products that seem to have vanished may be in those
+        rows. It is also the case if the newly vanished products exceed `max_share` of the products known before this
+        load. Products that an earlier load tried to delete were already checked by that load.
         """
         if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
             raise LimitExceeded(
-                f"{rows} could not be read and may be products that seem to have vanished; nothing was deleted"
+                f"{rows} could not be read and may contain products that seem to have vanished; nothing was deleted"
             )
         known = self.digests.known_before
         if new > max_share * known:

@@ -238,8 +238,8 @@ _IS_IN_DOUBT: Final = bytes(value == IN_DOUBT for value in range(256))
 def _times_of_sent(desired: Entries, outcomes: bytearray) -> dict[bytes, Times]:
     """Returns the times of the digests whose rows were sent.
 
-    If several rows have the same digest, it is held until their earliest expiry if one of the rows
-    was accepted, and maybe held until their latest expiry.
+    A digest in several rows is held until their earliest expiry if one of the rows was accepted, and maybe held until
+    their latest expiry.
     """
     digests = digests_of(desired.packed)
     found = bytes(map(outcomes.__getitem__, desired.rows))

@@ -145,7 +145,7 @@ def may_target(state: State, account_id: str, audience_id: str) -> bool:
 
 
 def target(state: State, account_id: str, line_item_id: str, audience_id: str) -> None:
-    """Makes a line item target an audience. This is for tests, because the endpoint for it is not documented.
+    """Targets a line item at an audience. Only for tests: the endpoint is not documented.
 
     Raises Refusal if the account may not target the audience.
     """

@@ -111,8 +111,8 @@ class Table:
 
 
 def _entry(order: Order, value: Any, position: int) -> tuple[Key, int]:
-    """Returns the sort key of a record. A descending order is read from its end, so only the positions have to be
-    negated.
+    """Returns the sort key of a record. A descending order is read from its end. Negating the positions keeps records
+    with equal values in order.
     """
     return _key(value), -position if order.descending else position
 

@@ -169,7 +169,7 @@ _TOKEN_PARAMETERS: Final = frozenset(field.name for field in attrs.fields(OAuth2
 
 
 class TokenError(Exception):
-    """An error of RFC 6749, section 5.2."""
+    """An error as defined in RFC 6749, section 5.2."""
 
     def __init__(self, error: str, description: str, status: int = 400) -> None:
         super().__init__(error)
@@ -239,7 +239,7 @@ def _redeemed_code(call: Call, app: App, form: Mapping[str, str]) -> RefreshGran
         raise TokenError("invalid_grant", "there is no such code")
     was_used, code.used = code.used, True
     if was_used:
-        raise TokenError("invalid_grant", "the code was already used: a code works only once")
+        raise TokenError("invalid_grant", "the code has already been used: a code works only once")
     if code.app_key != app.api_key:
         raise TokenError("invalid_grant", "the code is another app's")
     if call.now >= code.expires_at:

@@ -218,7 +218,7 @@ class Outbox:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether the queue is so full that publishers that can wait should do so."""
+        """Whether the queue is so full that publishers should wait if they can."""
         return len(self._waiting) >= ROOM_EVENTS
 
 

@@ -134,7 +134,7 @@ class LiveStream:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether the queue is so full that publishers that can wait should do so."""
+        """Whether the queue is so full that publishers should wait if they can."""
         return len(self._lines) >= ROOM_LINES or self._bytes >= QUEUE_BYTES // 2
 
     def to_wire(self) -> dict[str, Any]:

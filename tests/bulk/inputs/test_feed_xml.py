@@ -377,7 +377,7 @@ def test_declarations_and_references_to_other_files_are_refused(content: str) ->
         ("<html><body><item>x</item></body></html>", "this is a web page, not a product feed"),
         (
             "<urlset><url><loc>https://shop.example</loc></url></urlset>",
-            "this is XML, but not a product feed: expected are RSS (",
+            "this is XML, but not a product feed: expected RSS (",
         ),
         ("id,title\n1,Mug\n", "line 1, column 1: is not well-formed XML: there is text before the feed"),
         ("Notice: x\n" + rss(""), "line 1, column 1: is not well-formed XML: there is text before the feed"),

@@ -78,7 +78,7 @@ async def test_an_empty_file(tmp_path: Path, content: bytes, extension: str) -> 
         (b"PK\x03\x04\x14\x00", "an Excel workbook or a zip archive: export the sheet as CSV, or unpack the archive"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook: export the sheet as CSV"),
         (gzip.compress(gzip.compress(b"email\n", mtime=0), mtime=0), "an archive within an archive: unpack it first"),
-        (b"BZh91AY&SY", "a bzip2 archive: unpack it first, or pack it with gzip"),
+        (b"BZh91AY&SY", "a bzip2 archive: unpack it first, or recompress it with gzip"),
         (b"%PDF-1.7\n", "a PDF: export the data as CSV"),
         (b"SQLite format 3\x00", "an SQLite database: export the table as CSV"),
     ],

@@ -207,7 +207,8 @@ async def test_when_an_id_cannot_be_read_nobody_knows_what_has_vanished(
     rows = [product("a"), bad]
     says, report = await stopped(service, rows, path, delete_vanished=True, max_vanished_share=1.0, dry_run=dry_run)
     assert says.startswith(
-        "the load stopped: 1 row could not be read and may be products that seem to have vanished; nothing was deleted"
+        "the load stopped: 1 row could not be read and may contain products that seem to have vanished; "
+        "nothing was deleted"
     )
     assert (report.rejected, report.vanished, report.deleted, report.vanished_ids) == (1, 1, 0, ("b",))
     assert (service.deletions, len(service.products)) == ([], 2)
@@ -221,11 +222,11 @@ async def test_lines_that_cannot_be_read_are_such_rows_and_blank_ones_are_not(pa
     blank = csv_file(tmp_path / "blank.csv", line("a"), "", " , ", line("b"))
     options: dict[str, Any] = {"digests": path, "delete_vanished": True, "max_vanished_share": 1.0}
     lost = csv_file(tmp_path / "lost.csv", line("a"), "", line("b" * 200_000), line("x" * 200_000))
-    with pytest.raises(BulkError, match="2 rows could not be read and may be products that seem to have vanished"):
+    with pytest.raises(BulkError, match="2 rows could not be read and may contain products that seem to have vanished"):
         await job_of(service, lost, **options).run()
     assert not service.deletions
     (tmp_path / "lost.jsonl").write_text(json.dumps(product("a")) + "\n\n{'id': 1}\n", "utf-8")
-    with pytest.raises(BulkError, match="1 row could not be read and may be products that seem to have vanished"):
+    with pytest.raises(BulkError, match="1 row could not be read and may contain products that seem to have vanished"):
         await job_of(service, tmp_path / "lost.jsonl", **options).run()
     assert not service.deletions
     report = await job_of(service, blank, **options).run()

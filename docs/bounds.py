@@ -384,7 +384,7 @@ FILES: Final = (
         f"{_error(errors.InvalidInput)}; of JSON Lines, the row is rejected",
     ),
     Bound(
-        f"an archive, beyond {files.BYTES_PER_CONTENT} bytes for each byte of its content",
+        f"the parts of an archive that are not content, beyond {files.BYTES_PER_CONTENT} bytes for each byte of content",
         *fixed(files.MAX_OVERHEAD_BYTES, size),
         _error(errors.InvalidInput),
     ),

@@ -172,7 +172,9 @@ async def listen(
     ] = None,
     forward: Annotated[
         str | None,
-        Parameter(help="POST each event to this URL, unchanged and newly signed: https, or on this machine."),
+        Parameter(
+            help="POST each event, unchanged and newly signed, to this URL. It must be https or on this machine."
+        ),
     ] = None,
     inbox: Annotated[
         Path | None,

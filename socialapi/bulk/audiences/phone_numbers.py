@@ -81,7 +81,9 @@ _SHORTEST_SECOND_NUMBER: Final = 7
 _LOCAL_DIGITS: Final = 7
 _MOST_LOCAL_DIGITS: Final = 8
 _SHORTEST_FULL_MOBILE: Final = 8
-"""Mobile numbers with fewer digits are services, in countries where numbers may begin with their country code."""
+"""In countries whose national numbers may begin with the country code, a mobile number with fewer digits is that of a
+service.
+"""
 _SHORTEST_AFTER_COMMA: Final = 5
 _MOST_LAST_DIGITS: Final = 4
 _may_be_ambiguous: Final = re.compile(r"[^\W\d_]|[,;]").search

@@ -324,7 +324,8 @@ def sample_with_escapes(file: BufferedReader) -> bytes:
 
 
 def with_escapes(dialect: Dialect, sample: bytes, line: int) -> Dialect:
-    """Returns the dialect with the escapes that give most rows as many cells as `line` has names."""
+    """Returns the dialect with the escapes under which the most rows have as many cells as there are names in `line`.
+    """
     text = sample.decode("utf-8", "surrogateescape")
     lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= SAMPLE_BYTES:

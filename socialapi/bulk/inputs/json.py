@@ -263,8 +263,8 @@ def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | 
 
 
 def _is_part(array: Sequence[Any], around: Sequence[str], selection: Selection[Any], is_row: RowTest) -> bool:
-    """Returns whether an array belongs to the row around it: the variants of a product, which have no title, or a
-    single object with other identifiers of the same person.
+    """Returns whether an array belongs to the row that contains it: a product's variants, which have no titles, or a
+    single object with more identifiers of the same person.
     """
     inner, outer = ({*map(selection.role_of, names)} - {""} for names in (array[0], around))
     if selection.reads == "products":

@@ -167,6 +167,13 @@ class Plan:
             return self.prefix + stripped
         return None
 
+    def is_impossible(self, digits: str) -> bool:
+        """Returns whether these digits after the country code are certainly no number. The library needs 15 times as
+        long to say so, also for a national number that is read with a country code.
+        """
+        is_short_or_long = len(digits) not in self.possible
+        return is_short_or_long and (self.strip_prefix is None or self.strip_prefix(digits) is None)
+
 
 @functools.cache
 def _plan(region: str, calling_code: int) -> Plan:
@@ -235,7 +242,7 @@ def e164(text: str, region: str | None) -> str | None:
     plan = _PLANS[text[1:4]] if text[0] == "+" else None
     if plan is not None:
         digits = text[len(plan.prefix) :]
-        if digits.isascii() and digits.isdigit() and (number := plan.e164(digits)) is not None:
+        if digits.isascii() and digits.isdigit() and ((number := plan.e164(digits)) or plan.is_impossible(digits)):
             return number
     return _without_punctuation(text, region) or _as_parsed(text, region)
 
@@ -388,14 +395,13 @@ def needs_no_area_code(digits: str, region: str, area_code: str) -> bool:
 
 
 def is_valid(prefix: str, national: str, region: str = "") -> bool:
-    """Returns whether a national number is valid in any region with this country calling code. Tries `region` first."""
-    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
+    """Returns whether a national number is valid in any region with this country calling code. Tries `region` first, or
+    else the main region of the code, because the pattern of all regions with the code 1 takes 70 ms to compile.
+    """
+    from phonenumbers import region_code_for_country_code
 
-    if region and _valid_in(region, prefix)(national):
-        return True
-    return any(
-        _valid_in(other, prefix)(national) for other in COUNTRY_CODE_TO_REGION_CODE[int(prefix)] if other != region
-    )
+    first = _valid_in(region or region_code_for_country_code(int(prefix)), prefix)
+    return first(national) is not None or _valid_under(prefix)(national) is not None
 
 
 @functools.cache
@@ -422,12 +428,25 @@ def valid_patterns(region: str, prefix: str) -> tuple[str, Sequence[tuple[str, S
 @functools.cache
 def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
     """Returns a function that matches the valid national numbers of a region, of any type."""
+    return re.compile(_pattern_of_valid(region, prefix)).fullmatch
+
+
+@functools.cache
+def _valid_under(prefix: str) -> Callable[[str], object]:
+    """Returns a function that matches the valid national numbers of all regions with this country calling code."""
+    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
+
+    regions = COUNTRY_CODE_TO_REGION_CODE[int(prefix)]
+    return re.compile("|".join(_pattern_of_valid(region, prefix) for region in regions)).fullmatch
+
+
+def _pattern_of_valid(region: str, prefix: str) -> str:
     general, types = valid_patterns(region, prefix)
     patterns = [
         f"(?=(?:{'|'.join(f'.{{{length}}}' for length in lengths)})\\Z)(?:{pattern})" if lengths else pattern
         for pattern, lengths in types
     ]
-    return re.compile(f"(?=(?:{general})\\Z)(?:{'|'.join(patterns) or '(?!)'})").fullmatch
+    return f"(?=(?:{general})\\Z)(?:{'|'.join(patterns) or '(?!)'})"
 
 
 def holds_several(text: str, region: str | None) -> bool:

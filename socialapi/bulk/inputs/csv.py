@@ -320,11 +320,13 @@ def _blocks(
                 yield columns.block(_Rows([[]] * number, [*range(first_line, first_line + number)]), 1)
         block = columns.block(rows, number + 1)
         if (end := columns.end_of(block, rows)) is not None:
-            if end:
+            # Some reports begin with a small table about themselves, such as the host of a meeting, and a blank line.
+            is_report = number == 0 and (end == 0 or is_blank_row(rows.records[end - 1]))
+            if not is_report:
                 yield block.part(0, end)
-            is_first = end == number == 0
-            reason = f"if it names those of this file, give header_line={rows.lines[0]}" if is_first else _SEPARATELY
-            raise InvalidInput(f"line {rows.lines[end]}: {_OTHER_NAMES}: {reason}")
+            line = rows.lines[end]
+            reason = f"if it names those of this file, give header_line={line}" if is_report else _SEPARATELY
+            raise InvalidInput(f"line {line}: {_OTHER_NAMES}: {reason}")
         yield block
         number += len(rows.records)
     if is_blank:

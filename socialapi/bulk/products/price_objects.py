@@ -88,9 +88,9 @@ def attribute_matters(name: str, value: Any = "", price: Any = "") -> bool | Non
     attribute.
     """
     known = comparable(name)
-    if known in _ROLES or known in _OTHER_ATTRIBUTES:
-        return bool(_ROLES.get(known))
     texts = [str(each) for each in (value if isinstance(value, list) else [value])]
+    if known in _ROLES or known in _OTHER_ATTRIBUTES:
+        return bool(_ROLES.get(known)) or (known == "type" and any(map(is_in_small_units, texts)))
     is_unit = _names_unit(known) or any(map(is_in_small_units, (name, *texts)))
     return True if is_unit or any(known_currency(text) and text not in str(price) for text in texts) else None
 
@@ -156,6 +156,8 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
         return None
     if found.keys() <= {"currency", "decimals", ""}:
         return ""
+    if _EXACT.isdisjoint(found) and is_in_small_units(str(given.get("type", ""))):
+        return None
     currency, decimals = next(iter(currencies), ""), next(iter(written), None)
     code = known_currency(currency)
     smallest = None if code is None or code in _STRIPE_EXCEPTIONS else decimals_of(code)

@@ -438,6 +438,16 @@ async def test_names_of_a_joined_file_are_noticed_by_columns_that_are_not_read_t
     assert found.error.startswith("line 6: names the columns again")
 
 
+async def test_a_small_table_above_another_is_not_read() -> None:
+    """A report of a meeting begins with the meeting and its host, who is not one of the participants."""
+    report = f"Meeting ID,Topic,User Email,Participants\n1,Demo,{ANN},2\n\nName,User Email,Guest\nBob,{BOB},No\n"
+    found = await reading(report)
+    assert found.rows == []
+    assert found.error == "line 4: names the columns again, but differently: if it names those of this file, give header_line=4"
+    found = await reading(report, form=TableForm(header_line=4))
+    assert found.rows == [[BOB]]
+
+
 async def test_words_that_most_rows_have_in_a_column_are_no_names() -> None:
     found = await reading("handle,wants,by\n" + "".join(f"user_{n},email,phone\n" for n in range(9)))
     assert (len(found.rows), found.error) == (9, "")

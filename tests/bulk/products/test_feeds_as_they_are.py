@@ -749,6 +749,7 @@ async def test_an_unknown_attribute_of_a_price_is_a_warning_unless_the_caller_na
     ("prices", "field", "reason"),
     [
         ('<price currency="EUR" unit="cent">999</price>', "price", "an ambiguous price"),
+        ('<price currency="EUR" type="cents">999</price>', "price", "an ambiguous price"),
         ('<price scale="2" factor="10">999 EUR</price>', "price", "an ambiguous price"),
         ('<price vat="19" given-in="cents" currency="EUR">999</price>', "price", "an ambiguous price"),
         ('<price cur="USD">9.99 EUR</price>', "price", "an ambiguous price"),

@@ -112,6 +112,7 @@ async def test_a_fraction_in_a_column_shows_that_its_round_prices_are_not_in_cen
         CENTS | {"amount": numpy.float32(999)},
         *(CENTS | {"precision": 2} | more for more in ({"unit": "cents"}, {"divisor": 100}, {"scale": 3})),
         {"value": 999, "currency": "USD", "centAmount": 999},
+        {"value": "999", "currency": "USD", "type": "cents"},
         {"amount": 999.0, "currency": "USD", "decimals": 2},
         {"unit_amount": 999, "currency": "usd", "transform_quantity": {"divide_by": 10}},
         {"unit_amount": 999, "currency": "ugx"},

@@ -545,7 +545,6 @@ def test_the_figures_of_the_first_screen_are_those_of_one_run_and_of_the_tests()
     least = min(metrics["share"].lower for metrics in quota.values())
     refused = works["quota"].metrics["aiohttp, 16 at once, 200 ms"]["refused"].median
     peak = works["memory"].metrics["socialapi, CSV"]["peak_mb"].median
-    assert stream < 19
     assert not any(metrics["refused"].upper for metrics in quota.values())
     journal = (ROOT / "tests" / "proofs" / "test_journal.py").read_text("utf-8")
     assert re.findall(r"^(?:ROWS|KILLS): Final = (\S+)$", journal, re.MULTILINE) == ["2_000_000", "20"]
@@ -555,7 +554,7 @@ def test_the_figures_of_the_first_screen_are_those_of_one_run_and_of_the_tests()
         f"uses {int(least)}% of the 1,500 requests allowed per minute and never gets a 429",
         f"plain aiohttp with 16 tasks gets {refused:.0f} of them",
         "two million rows 20 times",
-        f"a timeline takes {timeline:.0f}% of what tweepy takes, and reading a stream less than 20%",
+        f"a timeline takes {timeline:.0f}% of what tweepy takes, and reading a stream {stream:.0f}%",
         f"all {len(endpoints.rows())} supported endpoints",
     ):
         assert figure in screen

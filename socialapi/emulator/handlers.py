@@ -4,17 +4,17 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Final, Protocol, cast, get_origin
+from typing import Any, Final, cast, get_origin
 
 import attrs
 import orjson
 import yarl
-from aiohttp import web
 
 from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
 from socialapi.emulator.advertising.state import Table
 from socialapi.emulator.auth import Authenticate, any_caller, caller_of
 from socialapi.emulator.faults import STREAM_FAULTS, Fault
+from socialapi.emulator.platform.streaming import LiveStream
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ApiStyle, InvalidRequest, Refusal, style_of
 from socialapi.emulator.routing import MOUNTS, Dispatcher, Match, mounted_paths
@@ -73,14 +73,7 @@ class Call:
         return 201 if self.route.created else 200
 
 
-class StreamAnswer(Protocol):
-    """An endless response, which writes itself to the client. `serve` is called exactly once."""
-
-    async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Prepares and writes the response. Returns when the response ends."""
-
-
-Handler = Callable[[Call], Awaitable[Answer | StreamAnswer]]
+Handler = Callable[[Call], Awaitable[Answer | LiveStream]]
 Measure = Callable[[Received], tuple[int | None, int | None]]
 Rules = Callable[[Call], Iterable[BrokenRule]]
 

@@ -11,21 +11,19 @@ from typing import Any, Final
 from aiohttp import web
 
 from socialapi.emulator.arguments import echo, read_arguments
+from socialapi.emulator.connections import CLIENT_LEFT
 from socialapi.emulator.exchanges import Exchange, Message
 from socialapi.emulator.faults import ALTERED, DELIVERY, SILENCE, Picked, instead_of_service
-from socialapi.emulator.handlers import Call, Endpoint, StreamAnswer
+from socialapi.emulator.handlers import Call, Endpoint
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import RequestRecord
+from socialapi.emulator.platform.streaming import LiveStream
 from socialapi.emulator.rate_limits import too_many_requests
 from socialapi.emulator.request import Received, body_limit
 from socialapi.emulator.responses import Answer, ApiStyle, Refusal, code_of, refused
 from socialapi.emulator.routing import MOUNTS, Match
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller
-
-CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
-"""The errors that reading from or writing to a client raises after the client has disconnected."""
-
 
 _LOG: Final = logging.getLogger(__name__)
 _ADS_PATHS: Final = tuple(f"{mount}/" for mount in MOUNTS.values() if mount)
@@ -108,7 +106,7 @@ class RequestCycle:
             self._record.operations, self._record.users = self._match.entry.measure(self._received)
         return True
 
-    async def _process(self, picked: Picked) -> Answer | StreamAnswer:
+    async def _process(self, picked: Picked) -> Answer | LiveStream:
         endpoint = self._match.entry
         try:
             return await self._handle(endpoint, picked)
@@ -134,7 +132,7 @@ class RequestCycle:
             return self._match.parameters
         return echo(endpoint.route, self._match.parameters, self._received)
 
-    async def _handle(self, endpoint: Endpoint | None, picked: Picked) -> Answer | StreamAnswer:
+    async def _handle(self, endpoint: Endpoint | None, picked: Picked) -> Answer | LiveStream:
         if endpoint is None:
             raise self._match.refusal()
         parameters = self._match.parameters

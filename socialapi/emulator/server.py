@@ -17,7 +17,7 @@ from aiohttp import web
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials, OAuth1
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.connections import Listener
+from socialapi.emulator.connections import CLIENT_LEFT, MAX_LINE_BYTES, Listener
 from socialapi.emulator.control import PREFIX, is_control, serve_control
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.handlers import endpoint_table, endpoints, stub_of
@@ -27,7 +27,7 @@ from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import route_key
-from socialapi.emulator.request_cycle import CLIENT_LEFT, RequestCycle
+from socialapi.emulator.request_cycle import RequestCycle
 from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.errors import ConfigurationError
@@ -105,8 +105,13 @@ class Emulator:
 
     async def __aenter__(self) -> Self:
         # Bodies are not decompressed, because the service does not accept compressed bodies.
-        connection_watch = self._service.streams.connection_watch
-        server = Listener(self._serve, connection_watch, access_log=None, auto_decompress=False)
+        server = Listener(
+            self._serve,
+            access_log=None,
+            auto_decompress=False,
+            max_line_size=MAX_LINE_BYTES,
+            max_field_size=MAX_LINE_BYTES,
+        )
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
         try:

@@ -11,7 +11,6 @@ import attrs
 import orjson
 
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.connections import ConnectionWatch
 from socialapi.emulator.faults import Pauses
 from socialapi.emulator.platform.deliveries import Deliveries, Outbox
 from socialapi.emulator.platform.post_projection import PostShape
@@ -106,10 +105,9 @@ _DETAILS: Final = {
 
 
 class StreamHub:
-    """The open streams, by app and endpoint. `connection_watch` reports disconnected clients."""
+    """The open streams, by app and endpoint."""
 
     def __init__(self, clock: EmulatorClock, problem_base_url: Callable[[], str]) -> None:
-        self.connection_watch: ConnectionWatch = ConnectionWatch()
         self._clock = clock
         self._problem_base_url = problem_base_url
         self._live: dict[tuple[str, str], dict[str, LiveStream]] = {}
@@ -197,7 +195,7 @@ class StreamHub:
         if stream is None:
             self._close(connection, disconnect_type)
         else:
-            stream.end(disconnect_type, Ending(disconnect_type, self.problem_line(disconnect_type), flush=True))
+            stream.end(Ending(disconnect_type, self.problem_line(disconnect_type), flush=True))
 
     def end_all(self, disconnect_type: str, *, abruptly: bool = False, patience: float | None = None) -> int:
         """Ends every live stream, with a problem or in the middle of the response. Returns their number."""
@@ -205,7 +203,7 @@ class StreamHub:
         line = None if abruptly else self.problem_line(disconnect_type)
         for stream in streams:
             ending = Ending(disconnect_type, line, flush=not abruptly, abruptly=abruptly, patience=patience)
-            stream.end(disconnect_type, ending)
+            stream.end(ending)
         return len(streams)
 
     def problem_line(self, disconnect_type: str) -> bytes:

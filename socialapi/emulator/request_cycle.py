@@ -77,7 +77,7 @@ class RequestCycle:
             await SILENCE[fault.fault](self._request, fault, self._service.pauses)
             return self._unanswered()
         if fault is not None and (instead := instead_of_service(fault)) is not None:
-            answer = instead(fault, self._style, self._match.parameters, self._service.problem_base_url)
+            answer = instead(fault, self._style, self._match.parameters, self._state.problem_base_url)
             return await self._deliver(answer, picked)
         made = await self._process(picked)
         if isinstance(made, Answer):
@@ -111,11 +111,11 @@ class RequestCycle:
         try:
             return await self._handle(endpoint, picked)
         except Refusal as refusal:
-            return refused(refusal, self._style, self._echo, self._service.problem_base_url)
+            return refused(refusal, self._style, self._echo, self._state.problem_base_url)
         except Exception:  # noqa: BLE001  # an unexpected error of a handler is a bug of the emulator
             _LOG.exception("the emulator failed at %s", self._match.template)
             failure = Refusal(500, code_of(500), "the emulator failed: this is a bug in the emulator, please report it")
-            return refused(failure, self._style, self._match.parameters, self._service.problem_base_url)
+            return refused(failure, self._style, self._match.parameters, self._state.problem_base_url)
 
     @property
     def _style(self) -> ApiStyle:

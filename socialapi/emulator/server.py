@@ -167,7 +167,7 @@ class Emulator:
             "base_url": base_url,
             "ads_url": f"{base_url}/ads",
             "ads_sandbox_url": f"{base_url}/ads-sandbox",
-            "problem_base_url": self._service.problem_base_url,
+            "problem_base_url": self._service.state.problem_base_url,
             **self._service.credentials(self._service.access_token),
         }
 

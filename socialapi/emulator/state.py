@@ -115,6 +115,8 @@ class State:
 
     clock: EmulatorClock
     limits: RateLimits
+    problem_base_url: str = ""
+    """The URL with which the problem types start."""
     nonces: NonceMemory = attrs.field(factory=NonceMemory)
     apps: dict[str, App] = attrs.field(factory=dict)
     users: dict[str, User] = attrs.field(factory=dict)

@@ -404,7 +404,7 @@ deliveries to a webhook at once
 events waiting for a webhook
     emulator/platform/deliveries.py Outbox.__init__ deque
 events for a backfill
-    emulator/platform/fan_out.py Recent.__init__ deque
+    emulator/platform/deliveries.py Recent.__init__ deque
 settling, until everything is delivered
     emulator/platform/deliveries.py Deliveries.settle wait
     emulator/platform/fan_out.py StreamHub.settle wait

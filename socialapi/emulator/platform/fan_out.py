@@ -3,14 +3,12 @@
 import asyncio
 import contextlib
 import uuid
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import attrs
 import orjson
 
-from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.faults import Pauses
 from socialapi.emulator.platform.deliveries import Deliveries, Outbox
 from socialapi.emulator.platform.post_projection import PostShape
@@ -63,33 +61,9 @@ async def publish_with_backpressure(lines: Iterable[StreamLine], deliveries: Del
     return count
 
 
-T = TypeVar("T")
-
 RECENT_SECONDS: Final = 300.0
 RECENT_THINGS: Final = 100_000
-"""The maximum number of recent items that are kept."""
-
-
-class Recent(Generic[T]):
-    """The newest items with their times, oldest first, limited by age and number."""
-
-    def __init__(self) -> None:
-        self._things: deque[tuple[float, T]] = deque(maxlen=RECENT_THINGS)
-
-    def add(self, now: float, thing: T) -> None:
-        """Adds a published item, and drops items that are too old."""
-        while self._things and self._things[0][0] < now - RECENT_SECONDS:
-            self._things.popleft()
-        self._things.append((now, thing))
-
-    def since(self, earliest: float) -> Sequence[T]:
-        """Returns the items published since `earliest`. Items added after the call are not included."""
-        return [thing for at, thing in self._things if at >= earliest]
-
-    def clear(self) -> None:
-        """Removes all items."""
-        self._things.clear()
-
+"""The maximum number of posts or events that are kept for backfills."""
 
 FILTERED_STREAM: Final = "filtered_stream"
 ACTIVITY_STREAM: Final = "activity_stream"
@@ -107,9 +81,8 @@ _DETAILS: Final = {
 class StreamHub:
     """The open streams, by app and endpoint."""
 
-    def __init__(self, clock: EmulatorClock, problem_base_url: Callable[[], str]) -> None:
-        self._clock = clock
-        self._problem_base_url = problem_base_url
+    def __init__(self, state_now: Callable[[], State]) -> None:
+        self._state_now = state_now
         self._live: dict[tuple[str, str], dict[str, LiveStream]] = {}
         self._moved = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
@@ -159,12 +132,12 @@ class StreamHub:
     ) -> LiveStream:
         """Adds a stream, which the caller must serve immediately, and returns it."""
         connection = StreamConnection(
-            id=str(uuid.uuid4()), app_key=app_key, endpoint_id=endpoint_id, connected_at=self._clock.now()
+            id=str(uuid.uuid4()), app_key=app_key, endpoint_id=endpoint_id, connected_at=state.clock.now()
         )
         state.platform.remember_connection(connection)
         stream = LiveStream(
             connection,
-            self._clock.now,
+            state.clock.now,
             pauses,
             self._forget,
             self.problem_line,
@@ -213,16 +186,17 @@ class StreamHub:
 
     def line_of(self, slug: str, detail: str, fields: Mapping[str, Any]) -> bytes:
         """Returns a problem as a line of the stream."""
-        return orjson.dumps({"errors": [problem(self._problem_base_url(), slug, slug, detail) | dict(fields)]})
+        base = self._state_now().problem_base_url
+        return orjson.dumps({"errors": [problem(base, slug, slug, detail) | dict(fields)]})
 
     def _forget(self, stream: LiveStream) -> None:
         connection, ending = stream.connection, stream.ending
         assert ending is not None
-        self._live[connection.app_key, connection.endpoint_id].pop(connection.id, None)
+        del self._live[connection.app_key, connection.endpoint_id][connection.id]
         self._close(connection, ending.reason)
 
     def _close(self, connection: StreamConnection, reason: str) -> None:
-        connection.disconnected_at = self._clock.now()
+        connection.disconnected_at = self._state_now().clock.now()
         connection.disconnect_reason = reason
 
     # Time --------------------------------------------------------------------------------------------------------

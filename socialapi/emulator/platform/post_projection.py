@@ -46,11 +46,8 @@ def not_authorized(
 class Includes:
     """The related objects that the expansions select, without duplicates and limited to what the caller may read."""
 
-    def __init__(
-        self, state: State, problem_base_url: str, selected: Selection, *, caller: Caller | None = None
-    ) -> None:
+    def __init__(self, state: State, selected: Selection, *, caller: Caller | None = None) -> None:
         self._state = state
-        self._problem_base_url = problem_base_url
         self._selected = selected
         self._reader = caller.user if caller else None
         self._may_read_email = caller is not None and EMAIL_SCOPE in (caller.scopes or ())
@@ -108,7 +105,7 @@ class Includes:
                     f"confirmed_email of user {user.id} requires their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
                 )
                 about = {"field": "confirmed_email", "resource_type": "user", "section": "includes"}
-                base = self._problem_base_url
+                base = self._state.problem_base_url
                 self._note(problem(base, "not-authorized-for-field", "Authorization Error", detail, **about))
 
     def _add_attachments(self, post: Fields, name: str) -> None:
@@ -128,7 +125,8 @@ class Includes:
         for reference in post.get("referenced_tweets", ()):
             found = self._state.platform.posts.get(reference["id"])
             if found is None:
-                self._note(not_found_problem(self._problem_base_url, "tweet", expansion, reference["id"]))
+                base = self._state.problem_base_url
+                self._note(not_found_problem(base, "tweet", expansion, reference["id"]))
             elif expansion == "referenced_tweets.id":
                 self._add_post(found, expansion)
             else:
@@ -138,7 +136,7 @@ class Includes:
         if may_read(self._state.users[post.author_id], self._reader):
             self._found["tweets"][post.id] = pick_fields(post.fields, self._selected.post)
         else:
-            base = self._problem_base_url
+            base = self._state.problem_base_url
             self._note(not_authorized(base, expansion, post.id, "tweet", section="includes"))
 
     def _note(self, found: dict[str, Any]) -> None:
@@ -162,12 +160,12 @@ class PostShape:
             (name, tuple(query[name])) for name in _SELECTING if name in query
         )
 
-    def encoded(self, state: State, problem_base_url: str, fields: Fields, matching: MatchingRules) -> bytes:
+    def encoded(self, state: State, fields: Fields, matching: MatchingRules) -> bytes:
         """Returns the post as one line of JSON, without the line break."""
         content: dict[str, Any] = {"data": pick_fields(fields, self._names)}
         errors: list[Any] = []
         if self._selected.expansions:
-            includes = Includes(state, problem_base_url, self._selected)
+            includes = Includes(state, self._selected)
             includes.add(fields)
             if shown := includes.shown():
                 content["includes"] = shown

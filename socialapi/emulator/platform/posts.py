@@ -35,9 +35,9 @@ async def look_up_posts(call: Call) -> Answer:
     for post_id in dict.fromkeys(call.query["ids"]):
         post = call.state.platform.posts.get(post_id)
         if post is None:
-            errors.append(not_found_problem(call.service.problem_base_url, "tweet", "ids", post_id))
+            errors.append(not_found_problem(call.state.problem_base_url, "tweet", "ids", post_id))
         elif not may_read(call.state.users[post.author_id], call.caller.user):
-            errors.append(not_authorized(call.service.problem_base_url, "ids", post_id, "tweet"))
+            errors.append(not_authorized(call.state.problem_base_url, "ids", post_id, "tweet"))
         else:
             posts.append(post)
     return posts_answer(call, posts, selected, errors=errors) if posts else answer({"errors": errors})
@@ -50,9 +50,9 @@ async def posts_of_user(call: Call) -> Answer:
     user_id = call.path["id"]
     user = call.state.users.get(user_id)
     if user is None:
-        return answer({"errors": [not_found_problem(call.service.problem_base_url, "user", "id", user_id)]})
+        return answer({"errors": [not_found_problem(call.state.problem_base_url, "user", "id", user_id)]})
     if not may_read(user, call.caller.user):
-        return answer({"errors": [not_authorized(call.service.problem_base_url, "id", user_id, "user")]})
+        return answer({"errors": [not_authorized(call.state.problem_base_url, "id", user_id, "user")]})
     posts = call.state.platform.posts
     page = paginate(
         call, Numbered(posts.timeline(user_id), newest_first=True), _filter(call, posts), default=DEFAULT_PAGE
@@ -98,7 +98,7 @@ def posts_answer(
     meta: Mapping[str, Any] | None = None,
 ) -> Answer:
     """Returns a response with the posts and their related objects."""
-    expanded = Includes(call.state, call.service.problem_base_url, selected, caller=call.caller)
+    expanded = Includes(call.state, selected, caller=call.caller)
     fields = [post.fields for post in posts]
     for each in fields:
         expanded.add(each)

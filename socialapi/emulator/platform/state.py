@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, Self
 import attrs
 import orjson
 
+from socialapi.emulator.platform.rule_matching import Matcher
 from socialapi.emulator.responses import packed_json
 from socialapi.models.streams import MAX_RULES
 
@@ -186,11 +187,12 @@ class StreamLink:
 
 @attrs.frozen(kw_only=True)
 class Rule:
-    """A filtered-stream rule."""
+    """A filtered-stream rule. `matches` is its compiled value."""
 
     id: str
     value: str
     tag: str | None = None
+    matches: Matcher = attrs.field(repr=False)
 
 
 @attrs.define(kw_only=True)

@@ -8,7 +8,7 @@ import attrs
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.paging import paginate_items
-from socialapi.emulator.platform.rule_matching import fault_of
+from socialapi.emulator.platform.rule_matching import fault_of, matcher_of
 from socialapi.emulator.platform.state import Rule
 from socialapi.emulator.request import split
 from socialapi.emulator.responses import Answer, answer, data, not_found_problem, problem
@@ -92,11 +92,12 @@ class _Adding:
             self._refuse("rule-cap", "Rule Cap Exceeded", f"the project has {most:,} rules, which is the maximum")
         else:
             key = self.call.state.platform.new_id(self.call.now)
-            rule = self.rules[key] = self._by_value[value] = Rule(id=str(key), value=value, tag=tag)
+            rule = Rule(id=str(key), value=value, tag=tag, matches=matcher_of(value))
+            self.rules[key] = self._by_value[value] = rule
             self.created.append(rule)
 
     def _refuse(self, slug: str, title: str, detail: str, **extra: str) -> None:
-        self.errors.append(problem(self.call.service.problem_base_url, slug, title, detail, **extra))
+        self.errors.append(problem(self.call.state.problem_base_url, slug, title, detail, **extra))
 
 
 def _delete(call: Call, wanted: Mapping[str, Sequence[str]], *, dry_run: bool) -> Answer:
@@ -130,8 +131,8 @@ def _key(rule_id: str) -> int:
 
 
 def _unknown(call: Call, given: str, parameter: str = "ids") -> Shown:
-    return not_found_problem(call.service.problem_base_url, "rule", parameter, given)
+    return not_found_problem(call.state.problem_base_url, "rule", parameter, given)
 
 
 def _shown(rule: Rule) -> Shown:
-    return {name: value for name, value in attrs.asdict(rule).items() if value is not None}
+    return {"id": rule.id, "value": rule.value} | ({} if rule.tag is None else {"tag": rule.tag})

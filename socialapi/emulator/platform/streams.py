@@ -23,13 +23,13 @@ from socialapi.routes import platform as routes
 async def stream_posts(call: Call) -> LiveStream:
     """Streams the posts that match the app's filtered-stream rules, from now on or from a few minutes ago."""
     shape = PostShape(call.query)
-    return _open(call, FILTERED_STREAM, functools.partial(call.service.publishing.missed_posts, shape=shape), shape)
+    return _open(call, FILTERED_STREAM, functools.partial(call.service.publishing.posts.missed, shape=shape), shape)
 
 
 @serves(routes.ACTIVITY_STREAM)
 async def stream_activity(call: Call) -> LiveStream:
     """Streams the activity that the app has subscribed to, from now on or from a few minutes ago."""
-    return _open(call, ACTIVITY_STREAM, call.service.publishing.missed_events)
+    return _open(call, ACTIVITY_STREAM, call.service.publishing.events.missed)
 
 
 def _open(
@@ -135,7 +135,7 @@ def _end(call: Call, connections: Sequence[StreamConnection], unknown: Sequence[
     results = [{"uuid": each.id, "success": True} for each in connections]
     results += [{"uuid": uuid, "success": False, "error_message": "no active connection"} for uuid in unknown]
     shown = {"successful_kills": len(connections), "failed_kills": len(unknown), "results": results}
-    base = call.service.problem_base_url
+    base = call.state.problem_base_url
     return data(shown, errors=[not_found_problem(base, "connection", "uuids", uuid) for uuid in unknown])
 
 

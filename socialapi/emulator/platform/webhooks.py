@@ -143,7 +143,7 @@ async def link_stream(call: Call) -> Answer:
         raise invalid("webhook_id", reason, webhook_id)
     if call.fault is not None:
         slug, fields = scripted_problem(call.fault)
-        error = problem(call.service.problem_base_url, slug, "Not Provisioned", "a scripted fault", **fields)
+        error = problem(call.state.problem_base_url, slug, "Not Provisioned", "a scripted fault", **fields)
         return data({"provisioned": False}, errors=[error])
     call.state.platform.links[webhook_id] = StreamLink(
         webhook_id=webhook_id, app_key=webhook.app_key, parameters=dict(call.query)

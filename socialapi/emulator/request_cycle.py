@@ -18,7 +18,6 @@ from socialapi.emulator.handlers import Call, Endpoint
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import RequestRecord
 from socialapi.emulator.platform.streaming import LiveStream
-from socialapi.emulator.rate_limits import too_many_requests
 from socialapi.emulator.request import Received, body_limit
 from socialapi.emulator.responses import Answer, ApiStyle, Refusal, code_of, refused
 from socialapi.emulator.routing import MOUNTS, Match
@@ -161,10 +160,11 @@ class RequestCycle:
         if not per:
             user_id = caller.user.id if caller.user else ""
             per = (user_id,) if documented else (caller.app.api_key, user_id)
-        usage = self._state.limits.take(limit, per)
-        self._headers |= usage.headers(of_account="account_id" in limit.per)
-        if not usage.granted:
-            raise too_many_requests(usage)
+        granted, window = self._state.limits.take(limit, per)
+        self._headers |= window.headers(of_account="account_id" in limit.per)
+        if not granted:
+            message = f"the limit of {window.requests:,} requests in this window is used up"
+            raise Refusal(429, "TOO_MANY_REQUESTS", message)
 
     async def _deliver(self, answer: Answer, picked: Picked) -> web.StreamResponse:
         headers = self._headers | {"Content-Type": answer.content_type} | dict(answer.headers)

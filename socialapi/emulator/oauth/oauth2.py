@@ -47,7 +47,8 @@ _NOT_YOURS: Final = 348
 async def create_app_only_token(call: Call) -> Answer:
     """Returns the app-only token of the app, which stays the same until it is invalidated."""
     app = call.caller.app
-    if not call.state.limits.take(APP_ONLY_TOKENS, (app.api_key,)).granted:
+    granted, _ = call.state.limits.take(APP_ONLY_TOKENS, (app.api_key,))
+    if not granted:
         raise Refusal(403, 99, "The app-only token was requested too often.")
     grant_type = _parameter(call, "grant_type")
     if broken := broken_rules(call.route.body, {"grant_type": grant_type}, now=call.state.clock.datetime()):

@@ -9,7 +9,7 @@ from socialapi.emulator.advertising.state import Cursor, Order, Record, Table
 from socialapi.emulator.arguments import item_of, wire_fields
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call
-from socialapi.emulator.paging import ForwardRows, paginate
+from socialapi.emulator.paging import Rows, paginate
 from socialapi.emulator.responses import Answer, ads_data, ads_not_found
 
 
@@ -56,19 +56,19 @@ def new_record(call: Call, **fields: Any) -> Record:
 
 
 @attrs.frozen
-class TableRows(ForwardRows):
+class TableRows(Rows):
     """The records of a table in the requested order."""
 
     table: Table
     order: Order | None
 
-    def after(self, cursor: Any) -> Iterator[int]:
+    def after(self, cursor: Cursor | None) -> Iterator[int]:
         """Yields the positions after a cursor."""
-        return self.table.after(self.order, None if cursor is None else Cursor(*cursor))
+        return self.table.after(self.order, cursor)
 
-    def cursor_of(self, position: int) -> Any:
+    def cursor_of(self, position: int) -> Cursor:
         """Returns the record's current sort value, and its position."""
-        return list(attrs.astuple(self.table.cursor_of(self.order, position)))
+        return self.table.cursor_of(self.order, position)
 
 
 def collection(

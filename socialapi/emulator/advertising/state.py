@@ -23,14 +23,10 @@ class Order:
     descending: bool = False
 
 
-@attrs.frozen
-class Cursor:
-    """The position after a record in a sort order: the record's sort value at that time, and its position among all
-    records.
-    """
-
-    value: Any
-    position: int
+Cursor = Sequence[Any]
+"""The position after a record in a sort order: the record's sort value at that time, and its position among all
+records.
+"""
 
 
 class Table:
@@ -91,13 +87,13 @@ class Table:
         creation.
         """
         if order is None:
-            return iter(range(0 if cursor is None else cursor.position + 1, len(self.rows)))
+            return iter(range(0 if cursor is None else cursor[1] + 1, len(self.rows)))
         entries = self._orders.get(order)
         if entries is None:
             entries = self._orders[order] = sorted(
                 _entry(order, record.get(order.field), position) for position, record in enumerate(self.rows)
             )
-        at = None if cursor is None else _entry(order, cursor.value, cursor.position)
+        at = None if cursor is None else _entry(order, *cursor)
         if order.descending:
             last = len(entries) if at is None else bisect_left(entries, at)
             return (-entries[index][1] for index in range(last - 1, -1, -1))
@@ -107,7 +103,7 @@ class Table:
     def cursor_of(self, order: Order | None, position: int) -> Cursor:
         """Returns the current cursor after the record at a position."""
         value = None if order is None else _key(self.rows[position].get(order.field))
-        return Cursor(value[-1] if value else None, position)
+        return value[-1] if value else None, position
 
 
 def _entry(order: Order, value: Any, position: int) -> tuple[Key, int]:

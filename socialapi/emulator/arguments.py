@@ -204,10 +204,8 @@ def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, st
     """Returns the query parameters. For a write that sends its parameters in the query, also returns the form
     parameters.
     """
-    pairs = parse_qsl(received.query, keep_blank_values=True)
-    if route.method != "GET" and not takes_json(route) and received.content_type == FORM:
-        pairs += parse_qsl(received.body.decode("utf-8", "replace"), keep_blank_values=True)
-    return pairs
+    is_write = route.method != "GET" and not takes_json(route)
+    return received.pairs() if is_write else parse_qsl(received.query, keep_blank_values=True)
 
 
 def declared_parameters(route: Route[Any]) -> Any:

@@ -193,7 +193,7 @@ def verified(
     app = state.apps.get(protocol["oauth_consumer_key"])
     if app is None:
         raise oauth1.unauthorized("oauth_consumer_key does not match any app")
-    oauth1.check_signature(received.signed(), protocol, (app.api_key_secret, secret_of(app, protocol)))
+    oauth1.check_signature(received, protocol, (app.api_key_secret, secret_of(app, protocol)))
     nonce = (app.api_key, protocol.get("oauth_token", ""), protocol["oauth_nonce"])
     # Nonces are stored only after the signature is verified, so that forged requests cannot fill the memory.
     if not state.nonces.is_new(int(protocol["oauth_timestamp"]), nonce, wall):

@@ -7,7 +7,6 @@ import re
 import secrets
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 import attrs
 
@@ -196,7 +195,7 @@ def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
     """
     if call.received.content_type != FORM or not call.received.complete:
         raise TokenError("invalid_request", f"the body must be sent as {FORM}")
-    form = dict(parse_qsl(call.received.body.decode("utf-8", "replace"), keep_blank_values=True))
+    form = dict(call.received.form())
     pair = basic_pair(call.received)
     if "client_secret" in form:
         pair = (form.get("client_id", ""), form.pop("client_secret"))

@@ -44,8 +44,7 @@ def overview(service: Service) -> Row:
     """Returns the time, counts of the stored data, and the number of requests, streams, webhooks and faults."""
     state = service.state
     live_lists = [owned_id for owned_id, each in state.do_not_reach_lists.items() if not each.deleted]
-    catalogs = list(state.catalogs.all())
-    fullest = heapq.nlargest(MAX_ROWS, catalogs, key=lambda catalog: catalog.stock.size)
+    fullest = heapq.nlargest(MAX_ROWS, state.catalogs.values(), key=lambda catalog: catalog.stock.size)
     return {
         **clock(service),
         "resets": service.resets,
@@ -60,7 +59,7 @@ def overview(service: Service) -> Row:
         "audiences": _owned(state.audiences, list(state.audiences)),
         "do_not_reach_lists": _owned(state.do_not_reach_lists, live_lists),
         "catalogs": {
-            "total": len(catalogs),
+            "total": len(state.catalogs),
             "rows": [
                 {"id": each.id, "user_id": each.user_id, "name": each.name, "products": each.stock.size}
                 for each in fullest

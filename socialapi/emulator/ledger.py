@@ -125,7 +125,7 @@ class Ledger:
         self._now = state.clock.now()
         self._tables = state.advertising.tables()
         self._to_do: list[tuple[Entry, Members]] = []
-        self._stocks = [(catalog.id, catalog.stock) for catalog in state.catalogs.all()]
+        self._stocks = [(catalog.id, catalog.stock) for catalog in state.catalogs.values()]
         self.result: dict[str, Any] = {
             "audiences": self._by_account(state.audiences),
             "do_not_reach_lists": self._by_account(state.do_not_reach_lists),

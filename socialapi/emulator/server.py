@@ -237,10 +237,8 @@ class Emulator:
 
     def products(self, catalog_id: str) -> dict[str, dict[str, Any]]:
         """Returns all fields of the products of a catalog, by id. Raises KeyError if there is no such catalog."""
-        catalog = self._service.state.catalogs.get(catalog_id)
-        if catalog is None:
-            raise KeyError(catalog_id)
-        return {item.id: catalog.stock.fields(item) for items in catalog.stock.slices() for item in items}
+        stock = self._service.state.catalogs[catalog_id].stock
+        return {item.id: stock.fields(item) for items in stock.slices() for item in items}
 
     def _in_force(self, held: Mapping[OwnedId, Any], key: OwnedId) -> set[tuple[str, str]]:
         found: set[tuple[str, str]] = held[key].members.in_force(self._service.clock.now())

@@ -7,7 +7,7 @@ import attrs
 
 from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.advertising.state import Advertising
-from socialapi.emulator.catalogs.state import Catalogs
+from socialapi.emulator.catalogs.state import Catalog
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.oauth.state import PendingSignIns
 from socialapi.emulator.oauth1 import NonceMemory
@@ -124,7 +124,7 @@ class State:
     bearers: dict[str, Caller] = attrs.field(factory=dict)
     """Maps each live bearer token to its caller."""
     advertising: Advertising = attrs.field(factory=Advertising)
-    catalogs: Catalogs = attrs.field(factory=Catalogs)
+    catalogs: dict[str, Catalog] = attrs.field(factory=dict)
     audiences: dict[OwnedId, Audience] = attrs.field(factory=dict)
     do_not_reach_lists: dict[OwnedId, DoNotReach] = attrs.field(factory=dict)
     sign_ins: PendingSignIns = attrs.field(factory=PendingSignIns)

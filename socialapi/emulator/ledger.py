@@ -123,7 +123,7 @@ class Ledger:
 
     def __init__(self, state: State, log: RequestLog, deliveries: Deliveries) -> None:
         self._now = state.clock.now()
-        self._tables = state.advertising.tables()
+        self._tables = list(state.advertising.tables.items())
         self._to_do: list[tuple[Entry, Members]] = []
         self._stocks = [(catalog.id, catalog.stock) for catalog in state.catalogs.values()]
         self.result: dict[str, Any] = {
@@ -137,7 +137,7 @@ class Ledger:
 
     def steps(self) -> Iterator[None]:
         """Computes the summary, one table or one slice of members per step."""
-        for account_id, kind, table in self._tables:
+        for (account_id, kind), table in self._tables:
             self.result["records"].setdefault(account_id, {})[kind] = sum(1 for _ in table.live())
             yield
         for entry, members in self._to_do:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from socialapi.emulator.advertising.records import answer_record, collection, new_record, to_wire
-from socialapi.emulator.advertising.state import Record, kind_of
+from socialapi.emulator.advertising.state import KINDS, Record
 from socialapi.emulator.auth import account_user
 from socialapi.emulator.clock import epoch_of, timestamp
 from socialapi.emulator.handlers import Call, serves
@@ -70,7 +70,6 @@ async def create_account(call: Call) -> Answer:
         approval_status="ACCEPTED",
         industry_type="OTHER",
         features=[],
-        keeps_history=False,
         is_sandbox=True,
     )
     account["id"] = f"18sb{account['id']}"
@@ -136,12 +135,10 @@ _SNAPSHOTS: Final[dict[str, Any]] = {"CAMPAIGN": CampaignSnapshot, "LINE_ITEM": 
 @serves(routes.ACCOUNT_HISTORY)
 async def list_history(call: Call) -> Answer:
     """Returns the changes of an entity from the start time until just before the end time, oldest first."""
-    account_id, query = call.account_id, call.query
-    account = call.state.advertising.accounts.get(account_id)
-    if account is None or not account["keeps_history"]:
+    query = call.query
+    if _account(call)["is_sandbox"]:
         raise forbidden("account_history is not enabled for this account")
-    table = call.state.advertising.table(account_id, kind_of(query["entity_type"]))
-    entity = table.get(query["entity_id"], with_deleted=True)
+    entity = call.table(KINDS[query["entity_type"]]).get(query["entity_id"], with_deleted=True)
     if entity is None:
         raise ads_not_found("entity_id")
     # In the service's format, times can be compared as strings.

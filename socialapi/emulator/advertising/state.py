@@ -1,13 +1,16 @@
 """The records of the advertising API, their order and their history."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 Record = dict[str, Any]
 """The stored fields of a record. Responses may omit some of them."""
+
+Load = Callable[[], Iterable[Record]]
+"""A function that creates the seed records of a table."""
 
 Key = tuple[Any, ...]
 
@@ -36,8 +39,8 @@ class Table:
     orders up to date.
     """
 
-    def __init__(self, load: Callable[[], Iterable[Record]] = tuple) -> None:
-        self._load: Callable[[], Iterable[Record]] | None = load
+    def __init__(self, load: Load = tuple) -> None:
+        self._load: Load | None = load
         self._rows: list[Record] = []
         self._positions: dict[str, int] = {}
         self._orders: dict[Order, list[tuple[Key, int]]] = {}
@@ -121,18 +124,14 @@ def _key(value: Any) -> Key:
 Seeded = Callable[[str, Record], Iterable[Record]]
 """A function that returns the seeded history of an entity with this type."""
 
-_KINDS = {
+KINDS: Final = {
     "CAMPAIGN": "campaigns",
     "LINE_ITEM": "line_items",
     "PROMOTED_TWEET": "promoted_tweets",
     "TARGETING_CRITERIA": "targeting_criteria",
     "PROMOTED_ACCOUNT": "promoted_accounts",
 }
-
-
-def kind_of(entity_type: str) -> str:
-    """Returns the record kind for an entity type."""
-    return _KINDS[entity_type]
+"""The record kinds by entity type."""
 
 
 class History:
@@ -200,23 +199,17 @@ class Advertising:
         self.curated_categories: Table = Table()
         self.uploads: Table = Table()
         self.history: History = History()
-        self._tables: dict[tuple[str, str], Table] = {}
+        self.tables: dict[tuple[str, str], Table] = {}
+        """The tables that belong to an account, by account id and kind."""
         self._ids_made = 0
 
     def table(self, account_id: str, kind: str) -> Table:
         """Returns the records of a kind that belong to an account, for example `line_items`."""
-        found = self._tables.get((account_id, kind))
-        if found is None:
-            found = self._tables[account_id, kind] = Table()
-        return found
+        return self.tables.setdefault((account_id, kind), Table())
 
-    def plant(self, account_id: str, kind: str, load: Callable[[], Iterable[Record]]) -> None:
-        """Sets the records of a kind that an account has. They are created when they are first read."""
-        self._tables[account_id, kind] = Table(load)
-
-    def tables(self) -> Iterator[tuple[str, str, Table]]:
-        """Yields the account, the kind and the records of every table that belongs to an account."""
-        return ((account_id, kind, table) for (account_id, kind), table in list(self._tables.items()))
+    def plant(self, account_id: str, loads: Mapping[str, Load]) -> None:
+        """Sets the records that an account has, by kind. They are created when they are first read."""
+        self.tables.update(((account_id, kind), Table(load)) for kind, load in loads.items())
 
     def new_id(self) -> str:
         """Returns an unused id."""

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any, Final
 
-from socialapi.emulator.advertising.records import answer_record, collection, new_record, to_wire
+from socialapi.emulator.advertising.records import answer_record, asked_for, collection, new_record, to_wire
 from socialapi.emulator.advertising.state import KINDS, Record
 from socialapi.emulator.auth import account_user
 from socialapi.emulator.clock import epoch_of, timestamp
@@ -23,12 +23,10 @@ SANDBOX_BUSINESS: Final = ("4503999", "Sandbox")
 @serves(routes.ACCOUNTS)
 async def list_accounts(call: Call) -> Answer:
     """Returns the user's ad accounts, or only those with the given ids."""
-    own, wanted = call.user.account_ids, call.query.get("account_ids")
-    prefix = call.query.get("q", "").casefold()
+    is_asked_for = asked_for(call.query, account_ids="id")
 
     def is_listed(account: Record) -> bool:
-        is_wanted = account["id"] in own and (wanted is None or account["id"] in wanted)
-        return is_wanted and account["name"].casefold().startswith(prefix)
+        return account["id"] in call.user.account_ids and is_asked_for(account)
 
     def show(account: Record) -> Record:
         return to_wire(account, Account, without=["industry_type"])

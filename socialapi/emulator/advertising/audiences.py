@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from socialapi.emulator.advertising.audience_members import Members, Period
 from socialapi.emulator.advertising.line_items import may_target, owner_of, permissions
-from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record
+from socialapi.emulator.advertising.records import answer_record, asked_for, collection, new_record, require_record
 from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import epoch_of, timestamp
 from socialapi.emulator.faults import BATCH_FAULTS
@@ -160,11 +160,6 @@ SHARING: Final = "SHARE_AUDIENCE_OUTSIDE_BUSINESS"
 _KIND: Final = "audience_permissions"
 _ID: Final = "tailored_audience_permission_id"
 
-_FILTERS: Final = (
-    ("granted_account_ids", "granted_account_id"),
-    ("tailored_audience_permission_ids", "id"),
-)
-
 
 @serves(routes.AUDIENCE_PERMISSIONS)
 async def list_permissions(call: Call) -> Answer:
@@ -173,14 +168,15 @@ async def list_permissions(call: Call) -> Answer:
     owner = owner_of(call.state, audience_id)
     if owner is None or not may_target(call.state, account_id, audience_id):
         raise ads_not_found("tailored_audience_id")
-    wanted = [(field, frozenset(call.query[name])) for name, field in _FILTERS if name in call.query]
+    is_asked_for = asked_for(
+        call.query, granted_account_ids="granted_account_id", tailored_audience_permission_ids="id"
+    )
 
-    def is_asked_for(permission: Record) -> bool:
+    def is_listed(permission: Record) -> bool:
         is_seen = account_id in (owner, permission["granted_account_id"])
-        is_of_audience = permission["tailored_audience_id"] == audience_id
-        return is_seen and is_of_audience and all(permission[field] in ids for field, ids in wanted)
+        return is_seen and permission["tailored_audience_id"] == audience_id and is_asked_for(permission)
 
-    return collection(call, call.state.advertising.table(owner, _KIND), where=is_asked_for)
+    return collection(call, call.state.advertising.table(owner, _KIND), where=is_listed)
 
 
 @serves(routes.AUDIENCE_PERMISSION_CREATE)

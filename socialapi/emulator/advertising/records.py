@@ -1,6 +1,6 @@
 """Finds, formats, lists and creates the records of advertising calls."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -53,6 +53,21 @@ def new_record(call: Call, **fields: Any) -> Record:
     now = timestamp(call.now)
     record_id = call.state.advertising.new_id()
     return {"id": record_id, **fields, "created_at": now, "updated_at": now, "deleted": False}
+
+
+def asked_for(query: Mapping[str, Any], **fields: str) -> Callable[[Record], bool]:
+    """Returns a filter for records. Each parameter lists the accepted values of a field, and `q` is a prefix of the
+    name.
+    """
+    wanted = [(field, frozenset(query[name])) for name, field in fields.items() if name in query]
+    prefix = query.get("q", "").casefold()
+
+    def is_asked_for(record: Record) -> bool:
+        return all(record[field] in values for field, values in wanted) and (
+            not prefix or (record["name"] or "").casefold().startswith(prefix)
+        )
+
+    return is_asked_for
 
 
 @attrs.frozen

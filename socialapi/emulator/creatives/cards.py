@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from socialapi.emulator.advertising.records import (
     answer_record,
+    asked_for,
     collection,
     new_record,
     read_record,
@@ -22,7 +23,6 @@ from socialapi.emulator.creatives.state import (
     LIBRARY,
     POLLS,
     Layout,
-    asked_for,
     card_type,
     card_uri,
     faces,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from socialapi.emulator.advertising.records import (
     answer_record,
+    asked_for,
     collection,
     delete_record,
     new_record,
@@ -18,7 +19,7 @@ from socialapi.emulator.advertising.records import (
 )
 from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.creatives.state import ACCOUNT_MEDIA, FACTS, LIBRARY, asked_for, first_frame, preroll
+from socialapi.emulator.creatives.state import ACCOUNT_MEDIA, FACTS, LIBRARY, first_frame, preroll
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.responses import Answer, ads_not_found
 from socialapi.models.creatives import VIDEO_FIELDS

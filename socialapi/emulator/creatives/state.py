@@ -1,4 +1,4 @@
-"""Records of cards and media, and their filters."""
+"""Records of cards and media."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -111,18 +111,3 @@ def of_conversation(video: Record, poster: Record | None) -> Record:
         "video_width": video["width"],
         "video_height": video["height"],
     }
-
-
-def asked_for(query: Mapping[str, Any], **fields: str) -> Callable[[Record], bool]:
-    """Returns a filter for records. Each parameter lists the accepted values of a field, and `q` is a prefix of the
-    name.
-    """
-    wanted = [(field, frozenset(query[name])) for name, field in fields.items() if name in query]
-    prefix = query.get("q", "").casefold()
-
-    def is_asked_for(record: Record) -> bool:
-        return all(record[field] in values for field, values in wanted) and (
-            not prefix or (record["name"] or "").casefold().startswith(prefix)
-        )
-
-    return is_asked_for

@@ -11,7 +11,7 @@ import orjson
 import yarl
 
 from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
-from socialapi.emulator.advertising.state import Table
+from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.auth import Authenticate, any_caller, caller_of
 from socialapi.emulator.faults import STREAM_FAULTS, Fault
 from socialapi.emulator.platform.streaming import LiveStream
@@ -62,6 +62,13 @@ class Call:
     def account_id(self) -> str:
         """The id of the account in the path."""
         return self.path["account_id"]
+
+    @property
+    def account(self) -> Record:
+        """The account in the path, which authentication has found."""
+        account = self.state.advertising.accounts.get(self.account_id)
+        assert account is not None
+        return account
 
     def table(self, kind: str) -> Table:
         """Returns the records of a kind that belong to the account, for example `line_items`."""

@@ -47,10 +47,9 @@ async def get_account(call: Call) -> Answer:
 @serves(routes.ACCOUNT_UPDATE)
 async def update_account(call: Call) -> Answer:
     """Changes the name or industry of the account, and returns it."""
-    account = _account(call)
     if call.query:
-        call.state.advertising.accounts.change(account, **call.query, updated_at=timestamp(call.now))
-    return answer_record(call, account)
+        call.state.advertising.accounts.change(call.account, **call.query, updated_at=timestamp(call.now))
+    return answer_record(call, call.account)
 
 
 @serves(routes.SANDBOX_ACCOUNT_CREATE)
@@ -94,7 +93,7 @@ async def list_apps(call: Call) -> Answer:
 async def list_features(call: Call) -> Answer:
     """Returns the features of the account, or only those with the given keys."""
     wanted = call.query.get("feature_keys")
-    granted = [key for key in _account(call)["features"] if not wanted or key in wanted]
+    granted = [key for key in call.account["features"] if not wanted or key in wanted]
     return ads_data(granted, call.echo)
 
 
@@ -113,18 +112,11 @@ async def add_features(call: Call) -> Answer:
     return ads_data(features, call.echo)
 
 
-def _account(call: Call) -> Record:
-    account = call.state.advertising.accounts.get(call.account_id)
-    assert account is not None, "authentication requires that the account exists"
-    return account
-
-
 def _test_account(call: Call) -> Record:
     """Returns the account, which must have been created in the sandbox. Other accounts do not exist there."""
-    account = _account(call)
-    if not account["is_sandbox"]:
+    if not call.account["is_sandbox"]:
         raise ads_not_found("account_id")
-    return account
+    return call.account
 
 
 _SNAPSHOTS: Final[dict[str, Any]] = {"CAMPAIGN": CampaignSnapshot, "LINE_ITEM": LineItem}
@@ -134,7 +126,7 @@ _SNAPSHOTS: Final[dict[str, Any]] = {"CAMPAIGN": CampaignSnapshot, "LINE_ITEM": 
 async def list_history(call: Call) -> Answer:
     """Returns the changes of an entity from the start time until just before the end time, oldest first."""
     query = call.query
-    if _account(call)["is_sandbox"]:
+    if call.account["is_sandbox"]:
         raise forbidden("account_history is not enabled for this account")
     entity = call.table(KINDS[query["entity_type"]]).get(query["entity_id"], with_deleted=True)
     if entity is None:

@@ -6,7 +6,14 @@ from typing import Any, Final
 
 from socialapi.emulator.advertising.audience_members import Members, Period
 from socialapi.emulator.advertising.line_items import may_target, owner_of, permissions
-from socialapi.emulator.advertising.records import answer_record, asked_for, collection, new_record, require_record
+from socialapi.emulator.advertising.records import (
+    answer_record,
+    asked_for,
+    collection,
+    delete_record,
+    new_record,
+    require_record,
+)
 from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import epoch_of, timestamp
 from socialapi.emulator.faults import BATCH_FAULTS
@@ -43,17 +50,14 @@ async def upload_to_audience(call: Call) -> Answer:
     audience = call.state.audiences.get((call.account_id, call.path["custom_audience_id"]))
     if audience is None:
         raise ads_not_found("custom_audience_id")
-    counts = _upload(call, audience.members)
-    total = _short_by_one([_counts(sum(counts))]) if call.fault else [_counts(sum(counts))]
-    return ads_data(total[0], call.path)
+    total = sum(_upload(call, audience.members))
+    return ads_data(_counts(call, [total])[0], call.path)
 
 
 @serves(routes.DO_NOT_REACH_USERS, checks_body=False, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_do_not_reach_list(call: Call) -> Answer:
     """Adds and removes identifiers. The response has one pair of user counts for each operation."""
-    found = _list(call)
-    counts = [_counts(count) for count in _upload(call, found.members)]
-    return ads_data(_short_by_one(counts) if call.fault else counts, call.path)
+    return ads_data(_counts(call, _upload(call, _list(call).members)), call.path)
 
 
 @serves(routes.DO_NOT_REACH_LIST_DELETE)
@@ -61,7 +65,7 @@ async def delete_do_not_reach_list(call: Call) -> Answer:
     """Deletes the list, and returns it. Later deletions and uploads no longer find it."""
     found = _list(call)
     found.deleted = True
-    found.updated_at = call.state.clock.now()
+    found.updated_at = call.now
     size = found.members.count(found.updated_at)
     record = {
         "id": found.id,
@@ -139,14 +143,13 @@ def _seconds(text: str | None, default: float) -> float:
     return default if text is None else epoch_of(text)
 
 
-def _counts(users: int) -> Counts:
-    return {"success_count": users, "total_count": users}
-
-
-def _short_by_one(counts: list[Counts]) -> list[Counts]:
-    """Returns the counts with one success missing. For a batch without users, the counts include a user that was never
-    sent.
+def _counts(call: Call, users: list[int]) -> list[Counts]:
+    """Returns the counts of users. With a fault, one success is missing. For a batch without users, the counts then
+    include a user that was never sent.
     """
+    counts = [{"success_count": count, "total_count": count} for count in users]
+    if call.fault is None:
+        return counts
     for each in counts:
         if each["success_count"]:
             each["success_count"] -= 1
@@ -189,9 +192,7 @@ async def grant(call: Call) -> Answer:
         raise ads_not_found("granted_account_id")
     if granted_id == call.account_id:
         raise invalid("granted_account_id", "owns the audience")
-    owner = call.state.advertising.accounts.get(call.account_id)
-    assert owner is not None, "authentication requires that the account exists"
-    if granted["business_id"] != owner["business_id"] and SHARING not in owner["features"]:
+    if granted["business_id"] != call.account["business_id"] and SHARING not in call.account["features"]:
         message = f"the accounts belong to different businesses, and the owner does not have the feature {SHARING}"
         raise forbidden(message, "granted_account_id")
     if any(each["granted_account_id"] == granted_id for each in permissions(call.state, audience_id)):
@@ -205,11 +206,9 @@ async def grant(call: Call) -> Answer:
 async def revoke(call: Call) -> Answer:
     """Ends the account's permission to target the audience in new campaigns. Running campaigns continue."""
     _check_owner(call)
-    permission = require_record(call, _KIND, _ID)
-    if permission["tailored_audience_id"] != call.path["tailored_audience_id"]:
+    if require_record(call, _KIND, _ID)["tailored_audience_id"] != call.path["tailored_audience_id"]:
         raise ads_not_found(_ID)
-    call.table(_KIND).change(permission, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, permission)
+    return delete_record(call, _KIND, _ID)
 
 
 def _check_owner(call: Call) -> None:

@@ -7,6 +7,7 @@ from socialapi.emulator.advertising.records import (
     answer_record,
     asked_for,
     collection,
+    delete_record,
     new_record,
     read_record,
     require_record,
@@ -105,11 +106,9 @@ async def update_card(call: Call) -> Answer:
 @serves(routes.IMAGE_CONVERSATION_CARD_DELETE)
 async def delete_image_conversation_card(call: Call) -> Answer:
     """Deletes an image conversation card, which is one of the older kinds, and returns it."""
-    card = require_record(call, CARDS, "card_id")
-    if card["card_type"] != IMAGE_CONVERSATION:
+    if require_record(call, CARDS, "card_id")["card_type"] != IMAGE_CONVERSATION:
         raise invalid("card_id", "must be the id of an image conversation card")
-    call.table(CARDS).change(card, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, card)
+    return delete_record(call, CARDS, "card_id")
 
 
 def _laid_out(call: Call, layout: Layout) -> dict[str, Any]:
@@ -149,8 +148,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     """
     if "media_key" not in call.query:
         return
-    account = call.state.advertising.accounts.get(call.account_id)
-    if account is None or MEDIA_POLLS not in account["features"]:
+    if MEDIA_POLLS not in call.account["features"]:
         raise forbidden(f"the account does not have the feature {MEDIA_POLLS}", "media_key")
     medium = in_library(call, call.query["media_key"], "media_key")
     yield from kind_rules(medium, ("IMAGE", "VIDEO"), "media_key")

@@ -8,7 +8,7 @@ import json
 import random
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, get_args
 
 import attrs
@@ -380,15 +380,6 @@ _CHECK_INTERVAL_SECONDS: Final = 0.05
 _DRIPS: Final = 20
 
 
-def _status(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
-    slug, fields = scripted_problem(fault)
-    status = fault.status or _PROBLEM_STATUSES.get(slug, 503)
-    refusal = Refusal(
-        status, code_of(status), "a scripted fault", headers=_retry_after(fault), problem=slug, extra=fields
-    )
-    return refused(refusal, style, parameters, problem_base_url)
-
-
 def scripted_problem(fault: Fault) -> tuple[str, dict[str, Any]]:
     """Returns the slug of the problem type that a fault specifies (empty if it specifies none), and the fields of the
     problem.
@@ -402,43 +393,46 @@ def scripted_problem(fault: Fault) -> tuple[str, dict[str, Any]]:
     return slug, fields | dict(fault.problem_fields or {})
 
 
-def _html(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
-    status = fault.status or 503
-    title = f"{status} {phrase(status)}"
-    page = f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
-    return Answer(status, page.encode(), _retry_after(fault), "text/html; charset=utf-8")
+_ALTERING: Final = ("joined_headers", "decimal_headers", "odd_token")
+"""Faults that change the headers or the body of a response."""
 
 
-def _operation_error(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
-    error = {
-        "index": fault.index or 0,
-        "code": "INVALID_PARAMETER",
-        "message": "a scripted fault",
-        "parameter": "params.users",
-    }
-    refusal = Refusal(400, "INVALID_PARAMETER", "a scripted fault", operation_errors=[error])
+def answer_instead(
+    fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str
+) -> Answer | None:
+    """Returns the response that replaces the service's own, before authentication, or None if the request is to be
+    processed.
+    """
+    again = fault.retry_after_seconds
+    headers = {} if again is None else {"Retry-After": f"{again:.15g}"}
+    if fault.fault == "html":
+        status = fault.status or 503
+        title = f"{status} {phrase(status)}"
+        page = f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
+        return Answer(status, page.encode(), headers, "text/html; charset=utf-8")
+    refusal = Refusal(400, "INVALID_PARAMETER", "a scripted fault")
+    if fault.fault == "operation_error":
+        about = {"index": fault.index or 0, "parameter": "params.users"}
+        refusal.operation_errors = [about | {"code": refusal.code, "message": refusal.message}]
+    elif fault.fault == "status" or (fault.fault in _ALTERING and fault.status is not None):
+        slug, fields = scripted_problem(fault)
+        status = fault.status or _PROBLEM_STATUSES.get(slug, 503)
+        refusal = Refusal(status, code_of(status), "a scripted fault", headers=headers, problem=slug, extra=fields)
+    else:
+        return None
     return refused(refusal, style, parameters, problem_base_url)
 
 
-def _retry_after(fault: Fault) -> dict[str, str]:
-    return {} if fault.retry_after_seconds is None else {"Retry-After": f"{fault.retry_after_seconds:.15g}"}
-
-
-Instead = Callable[[Fault, ApiStyle, Mapping[str, str], str], Answer]
-
-INSTEAD: Final[Mapping[str, Instead]] = {
-    "status": _status,
-    "html": _html,
-    "operation_error": _operation_error,
-}
-"""Faults that replace the service's response, before authentication."""
-
-
-def instead_of_service(fault: Fault | None) -> Instead | None:
-    """Returns the response that replaces the service's own, or None."""
-    if fault is None:
-        return None
-    return _status if fault.fault in ALTERED and fault.status is not None else INSTEAD.get(fault.fault)
+def altered(fault: Fault, headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
+    """Returns the headers and the body of a response, as the fault changes them."""
+    match fault.fault:
+        case "joined_headers":
+            return _with_limits(headers, lambda value: f"{value}, {value}"), body
+        case "decimal_headers":
+            return _with_limits(headers, lambda value: value if "." in value else f"{value}.0"), body
+        case "odd_token":
+            return headers, _odd_token(body)
+    return headers, body
 
 
 _OF_LIMITS: Final = ("-limit", "-remaining", "-reset", "retry-after")
@@ -460,18 +454,48 @@ def _odd_token(body: bytes) -> bytes:
     return json.dumps(answer | odd).encode()
 
 
-ALTERED: Final[Mapping[str, Callable[[Mapping[str, str], bytes], tuple[Mapping[str, str], bytes]]]] = {
-    "joined_headers": lambda headers, body: (_with_limits(headers, lambda value: f"{value}, {value}"), body),
-    "decimal_headers": lambda headers, body: (
-        _with_limits(headers, lambda value: value if "." in value else f"{value}.0"),
-        body,
-    ),
-    "odd_token": lambda headers, body: (headers, _odd_token(body)),
-}
-"""Faults that change the headers or the body of a response."""
+SILENT: Final = ("reset_before", "stall")
+"""Faults that end a connection without a response, before authentication."""
+BADLY_SENT: Final = ("reset_after", "truncate", "slow")
+"""Faults that process the request and mishandle its response."""
 
 
-def reset(request: web.BaseRequest) -> None:
+async def end_silently(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
+    """Resets the connection. A stall first waits until the client has disconnected or the stall is over. aiohttp
+    reveals a disconnected client only by its missing transport.
+    """
+    clock = asyncio.get_running_loop().time
+    seconds = LONGEST_STALL_SECONDS if fault.delay_seconds is None else fault.delay_seconds
+    ends_at = clock() + (seconds if fault.fault == "stall" else 0.0)
+    while request.transport is not None and not pauses.ended and (left := ends_at - clock()) > 0:
+        await pauses.pause(min(left, _CHECK_INTERVAL_SECONDS))
+    _reset(request)
+
+
+async def send_badly(
+    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
+) -> None:
+    """Sends a response in pieces, without its end, or not at all. A truncated response lacks at least one byte, so that
+    it is never complete.
+    """
+    if fault.fault == "reset_after":
+        _reset(request)
+        return
+    await response.prepare(request)
+    if fault.fault == "truncate":
+        wanted = len(body) // 2 if fault.after_bytes is None else fault.after_bytes
+        await response.write(body[: min(wanted, len(body) - 1)])
+        if request.transport is not None:
+            request.transport.close()
+        return
+    seconds = 1.0 if fault.delay_seconds is None else fault.delay_seconds
+    size = max(1, -(-len(body) // _DRIPS))
+    for start in range(0, len(body), size):
+        await pauses.pause(seconds * size / len(body))
+        await response.write(body[start : start + size])
+
+
+def _reset(request: web.BaseRequest) -> None:
     """Closes the connection with RST: unsent data is lost, and the client sees an error instead of the end of the
     response.
     """
@@ -481,60 +505,3 @@ def reset(request: web.BaseRequest) -> None:
     connection = transport.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
-
-
-async def _reset_before(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
-    reset(request)
-
-
-async def _stall(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
-    """Waits until the client has disconnected or the stall is over. aiohttp reveals a disconnected client only by its
-    missing transport.
-    """
-    clock = asyncio.get_running_loop().time
-    ends_at = clock() + (LONGEST_STALL_SECONDS if fault.delay_seconds is None else fault.delay_seconds)
-    while request.transport is not None and not pauses.ended and (left := ends_at - clock()) > 0:
-        await pauses.pause(min(left, _CHECK_INTERVAL_SECONDS))
-    reset(request)
-
-
-SILENCE: Final[Mapping[str, Callable[[web.BaseRequest, Fault, Pauses], Awaitable[None]]]] = {
-    "reset_before": _reset_before,
-    "stall": _stall,
-}
-"""Faults that end a connection without a response, before authentication."""
-
-
-Delivery = Callable[[web.BaseRequest, web.StreamResponse, bytes, Fault, Pauses], Awaitable[None]]
-
-
-async def _reset_after(
-    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
-) -> None:
-    reset(request)
-
-
-async def _truncate(
-    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
-) -> None:
-    """Sends the response without its end. Always omits at least one byte, so that the response is never complete."""
-    wanted = len(body) // 2 if fault.after_bytes is None else fault.after_bytes
-    await response.prepare(request)
-    await response.write(body[: min(wanted, len(body) - 1)])
-    if request.transport is not None:
-        request.transport.close()
-
-
-async def _slow(
-    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
-) -> None:
-    seconds = 1.0 if fault.delay_seconds is None else fault.delay_seconds
-    size = max(1, -(-len(body) // _DRIPS))
-    await response.prepare(request)
-    for start in range(0, len(body), size):
-        await pauses.pause(seconds * size / len(body))
-        await response.write(body[start : start + size])
-
-
-DELIVERY: Final[Mapping[str, Delivery]] = {"reset_after": _reset_after, "truncate": _truncate, "slow": _slow}
-"""Faults that process the request and mishandle its response."""

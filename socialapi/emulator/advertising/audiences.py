@@ -197,9 +197,7 @@ async def grant(call: Call) -> Answer:
         raise forbidden(message, "granted_account_id")
     if any(each["granted_account_id"] == granted_id for each in permissions(call.state, audience_id)):
         raise invalid("granted_account_id", "already has access to the audience")
-    permission = new_record(call, tailored_audience_id=audience_id, **call.query)
-    call.table(_KIND).add(permission)
-    return answer_record(call, permission)
+    return answer_record(call, call.table(_KIND).add(new_record(call, tailored_audience_id=audience_id, **call.query)))
 
 
 @serves(routes.AUDIENCE_PERMISSION_DELETE)

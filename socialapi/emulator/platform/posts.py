@@ -102,7 +102,7 @@ def posts_answer(
     fields = [post.fields for post in posts]
     for each in fields:
         expanded.add(each)
-    shown = [pick_fields(each, selected.post) for each in fields]
+    shown = [pick_fields(each, selected["tweet.fields"]) for each in fields]
     return data(shown, includes=expanded.shown(), meta=meta, errors=[*errors, *expanded.errors])
 
 

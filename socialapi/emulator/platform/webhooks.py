@@ -4,7 +4,7 @@ import contextlib
 import datetime
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from socialapi.emulator.auth import not_enrolled
@@ -12,7 +12,7 @@ from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.faults import LINK_FAULTS, scripted_problem
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.hosts import is_public, parse_address
-from socialapi.emulator.platform.selection import pick_fields, selection, webhook_selection
+from socialapi.emulator.platform.selection import pick_fields, selected_names, selection
 from socialapi.emulator.platform.state import StreamLink, Webhook
 from socialapi.emulator.responses import (
     Answer,
@@ -24,7 +24,7 @@ from socialapi.emulator.responses import (
     platform_not_found,
     problem,
 )
-from socialapi.models.webhooks import WebhookFailure
+from socialapi.models.webhooks import WebhookConfigField, WebhookFailure
 from socialapi.routes import platform as routes
 
 
@@ -77,7 +77,8 @@ async def create_webhook(call: Call) -> Answer:
 @serves(routes.WEBHOOKS)
 async def list_webhooks(call: Call) -> Answer:
     """Returns the app's webhooks, valid or not, with all or the selected fields."""
-    own, names = _own(call), webhook_selection(call.query)
+    own, parameter = _own(call), "webhook_config.fields"
+    names = selected_names(call.query, parameter) if call.query.get(parameter) else get_args(WebhookConfigField)
     shown = [pick_fields(_shown(webhook), names) for webhook in own]
     return answer({"data": shown, "meta": {"result_count": len(own)}})
 

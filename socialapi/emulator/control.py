@@ -13,7 +13,7 @@ from socialapi.emulator import dashboard
 from socialapi.emulator.arguments import typed
 from socialapi.emulator.handlers import is_implemented
 from socialapi.emulator.hosts import split_target
-from socialapi.emulator.ledger import Ledger, RequestRecord
+from socialapi.emulator.ledger import RequestRecord, ledger
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.request import decode_json
 from socialapi.emulator.request_cycle import base_headers, read_body
@@ -112,12 +112,13 @@ ROWS.append(("GET", ROOT, redirect_to_dashboard))
 
 
 @control("GET", "ledger")
-async def ledger(request: ControlRequest) -> Answer:
+async def get_ledger(request: ControlRequest) -> Answer:
     """Returns the stored data of the service, and the received requests."""
-    made = Ledger(request.service.state, request.service.log, request.service.deliveries)
-    for _ in made.steps():
+    found: dict[str, Any] = {}
+    for each in ledger(request.service.state, request.service.log, request.service.deliveries):
+        found = each
         await asyncio.sleep(0)  # a large ledger takes seconds, so other requests run in between
-    return answer(made.result)
+    return answer(found)
 
 
 @control("GET", "audiences/{account_id}/{audience_id}/members")

@@ -22,7 +22,7 @@ from socialapi.emulator.control import PREFIX, is_control, serve_control
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.handlers import endpoint_table, endpoints, stub_of
 from socialapi.emulator.hosts import DeliveryTargets, is_loopback, split_target
-from socialapi.emulator.ledger import Ledger, RequestRecord
+from socialapi.emulator.ledger import RequestRecord, ledger
 from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
@@ -218,10 +218,8 @@ class Emulator:
 
     def ledger(self) -> dict[str, Any]:
         """Returns the stored data and received requests, as `GET /_emulator/ledger` does."""
-        made = Ledger(self._service.state, self._service.log, self._service.deliveries)
-        for _ in made.steps():
-            continue
-        return made.result
+        *_, made = ledger(self._service.state, self._service.log, self._service.deliveries)
+        return made
 
     def members(self, account_id: str, audience_id: str) -> set[tuple[str, str]]:
         """Returns the (kind, value) identifiers that are currently in a custom audience. Raises KeyError if there is no

@@ -1,6 +1,6 @@
 """The records of the advertising API, their order and their history."""
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -35,8 +35,8 @@ records.
 class Table:
     """The records of one kind, for one account or for all accounts. Deleted records are kept and marked as deleted.
 
-    `load` creates the seed records when the table is first read. Change fields only with `change`, which keeps the sort
-    orders up to date.
+    `load` creates the seed records when the table is first read. Records are sorted for the first page in an order;
+    following pages use the same list until the table changes. Change fields only with `change`, which drops these lists.
     """
 
     def __init__(self, load: Load = tuple) -> None:
@@ -72,17 +72,12 @@ class Table:
         assert record["id"] not in self._positions, "ids are unique"
         self._rows.append(record)
         self._positions[record["id"]] = position
-        for order, entries in self._orders.items():
-            insort(entries, _entry(order, record.get(order.field), position))
+        self._orders.clear()
         return record
 
     def change(self, record: Record, **changes: Any) -> None:
         """Changes fields of a record."""
-        position = self._positions[record["id"]]
-        for order, entries in self._orders.items():
-            if order.field in changes:
-                del entries[bisect_left(entries, _entry(order, record.get(order.field), position))]
-                insort(entries, _entry(order, changes[order.field], position))
+        self._orders.clear()
         record.update(changes)
 
     def after(self, order: Order | None, cursor: Cursor | None) -> Iterator[int]:

@@ -3,12 +3,13 @@
 import functools
 import importlib
 import pkgutil
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, cast, get_origin
+from urllib.parse import unquote
 
 import attrs
 import orjson
-import yarl
 
 from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
 from socialapi.emulator.advertising.state import Record, Table
@@ -179,19 +180,11 @@ def endpoint_table() -> Dispatcher[Endpoint]:
     )
 
 
-@attrs.frozen
-class _Asked:
-    """The part of a request that a dispatcher reads."""
-
-    method: str
-    rel_url: yarl.URL
-
-
-async def is_implemented(method: str, path: str) -> bool:
+def is_implemented(method: str, path: str) -> bool:
     """Returns whether an endpoint serves this path of the service."""
-    urls = [yarl.URL(mount + path, encoded=True) for mount in MOUNTS.values()]
-    found = [await endpoint_table().find(cast("Any", _Asked(method, url))) for url in urls]
-    return any(each.entry is not None for each in found)
+    paths = [endpoint.route.path for endpoint in endpoints() if endpoint.route.method == method]
+    patterns = ("[^/]+".join(map(re.escape, re.split(r"\{\w+\}", each))) for each in paths)
+    return any(re.fullmatch(pattern, unquote(path)) for pattern in patterns)
 
 
 def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint] | None:

@@ -47,7 +47,10 @@ def _read(endpoint: Endpoint, call: Call) -> None:
     pairs = parameter_pairs(call.route, call.received)
     call.query = _query(call, pairs)
     call.body = _body(endpoint, call)
-    check(call, [*_broken_values(call, pairs), *_broken_body(endpoint, call)])
+    broken = _broken_values(call, pairs)
+    if takes_json(call.route) and endpoint.checks_body:
+        broken += broken_rules(call.route.body, call.body, now=call.state.clock.datetime())
+    check(call, broken)
     broken = _broken_conditions(call)
     if endpoint.rules is not None:
         broken += [rule for rule in endpoint.rules(call) if rule not in broken]
@@ -125,12 +128,6 @@ def _broken_values(call: Call, pairs: Pairs) -> list[BrokenRule]:
 def _broken_conditions(call: Call) -> list[BrokenRule]:
     """Returns the rules that combinations of parameters break."""
     return broken_rules(declared_parameters(call.route), call.query, now=call.state.clock.datetime())
-
-
-def _broken_body(endpoint: Endpoint, call: Call) -> list[BrokenRule]:
-    if not takes_json(call.route) or not endpoint.checks_body:
-        return []
-    return broken_rules(call.route.body, call.body, now=call.state.clock.datetime())
 
 
 def _body(endpoint: Endpoint, call: Call) -> Any:

@@ -240,12 +240,9 @@ _GENERIC: Final = "about:blank"
 
 
 def error_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """Returns the schemas without a model: parts of envelopes, errors, and all problems."""
-    return {**_ERRORS, **_problem_schemas(problem_base_url)}
-
-
-def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """Returns the schemas of problems. `Problem` is their union, discriminated by `type`."""
+    """Returns the schemas without a model: parts of envelopes, errors, and all problems. `Problem` is the union of the
+    problems, discriminated by `type`.
+    """
     schemas = JsonSchemas()
     by_type = {_GENERIC: _problem(schemas, Problem, _GENERIC, ())}
     for slug, cls in PROBLEM_TYPES.items():
@@ -257,7 +254,8 @@ def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
         "oneOf": [{"$ref": reference} for reference in references.values()],
         "discriminator": {"propertyName": "type", "mapping": references},
     }
-    return schemas.components | {names[url]: schema for url, schema in by_type.items()} | {"Problem": union}
+    problems = {names[url]: schema for url, schema in by_type.items()} | {"Problem": union}
+    return {**_ERRORS, **schemas.components, **problems}
 
 
 def _problem(schemas: JsonSchemas, cls: type[Problem], url: str, required: Sequence[str]) -> Schema:

@@ -33,20 +33,17 @@ def rejected(reason: WebhookFailure, message: str) -> Refusal:
     return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", extra={"title": reason})
 
 
-def _bad_url(refusal: InvalidRequest) -> Refusal:
-    """Returns the error for an invalid webhook URL. A URL that breaks its field's rule gets its own reason; a missing
-    URL gets the general refusal.
-    """
-    broken = [rule for rule in refusal.broken if rule.path == "url" and rule.code != "MISSING_PARAMETER"]
-    return rejected("UrlValidationFailed", f"the url {broken[0].reason}") if broken else refusal
+def _refuse(refusal: InvalidRequest) -> Refusal:
+    """Returns the error for an invalid URL or id, which has its own reason. A missing URL gets the general refusal."""
+    for rule in refusal.broken:
+        if rule.path == "url" and rule.code != "MISSING_PARAMETER":
+            return rejected("UrlValidationFailed", f"the url {rule.reason}")
+        if rule.path == "webhook_id":
+            return rejected("WebhookIdInvalid", f"the id {rule.reason}")
+    return refusal
 
 
-def _bad_id(refusal: InvalidRequest) -> Refusal:
-    broken = [rule for rule in refusal.broken if rule.path == "webhook_id"]
-    return rejected("WebhookIdInvalid", f"the id {broken[0].reason}") if broken else refusal
-
-
-@serves(routes.WEBHOOK_CREATE, refuse=_bad_url)
+@serves(routes.WEBHOOK_CREATE, refuse=_refuse)
 async def create_webhook(call: Call) -> Answer:
     """Creates the webhook after its owner has answered the challenge, and returns it."""
     url, app = call.body["url"], call.caller.app
@@ -83,7 +80,7 @@ async def list_webhooks(call: Call) -> Answer:
     return answer({"data": shown, "meta": {"result_count": len(own)}})
 
 
-@serves(routes.WEBHOOK_VALIDATE, refuse=_bad_id)
+@serves(routes.WEBHOOK_VALIDATE, refuse=_refuse)
 async def validate_webhook(call: Call) -> Answer:
     """Sends a new challenge, which decides whether the webhook is valid."""
     webhook = _webhook(call)
@@ -96,7 +93,7 @@ async def validate_webhook(call: Call) -> Answer:
     return data({"valid": True})
 
 
-@serves(routes.WEBHOOK_DELETE, refuse=_bad_id)
+@serves(routes.WEBHOOK_DELETE, refuse=_refuse)
 async def delete_webhook(call: Call) -> Answer:
     """Deletes the webhook, its stream link, and the subscriptions that refer to it."""
     webhook = _webhook(call)

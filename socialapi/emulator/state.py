@@ -34,7 +34,6 @@ class App:
     api_key: str
     api_key_secret: str = attrs.field(repr=False)
     name: str = ""
-    callback_urls: tuple[str, ...] = (REGISTERED_CALLBACK,)
     signs_in: bool = True
     tier: Tier = "self-serve"
     stream_webhooks: bool = False

@@ -128,7 +128,7 @@ def _recognized(parameters: Mapping[str, str]) -> dict[str, str]:
 def _question(call: Call, given: Mapping[str, str]) -> Question:
     """Returns the question for the user. Redirects errors only if the URL is known to belong to the app."""
     app = call.state.apps.get(given.get("client_id", ""))
-    if app is None or not is_registered(app, given.get("redirect_uri", "")):
+    if app is None or not is_registered(given.get("redirect_uri", "")):
         sentence = "The app is unknown, or its redirect URL is not registered."
         raise PageShown(html.message_page("This link is invalid", sentence, status=400))
     _check_authorize(call, given)

@@ -32,13 +32,8 @@ async def draft_article(call: Call) -> Answer:
         if name in cover and not (isinstance(cover[name], str) and cover[name] in known):
             parameter = f"cover_media.{name}"
             raise invalid(parameter, "does not match any uploaded medium", str(cover[name])[:100])
-    article = StoredArticle(
-        id=str(call.state.platform.new_id(call.now)),
-        author_id=call.user.id,
-        title=body["title"],
-        content_state=body["content_state"],
-        cover_media=body.get("cover_media"),
-    )
+    article_id = str(call.state.platform.new_id(call.now))
+    article = StoredArticle(id=article_id, author_id=call.user.id, title=body["title"])
     call.state.platform.articles[article.id] = article
     return data({"id": article.id, "title": article.title}, call.success_status)
 

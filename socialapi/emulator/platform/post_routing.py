@@ -40,10 +40,10 @@ class PostRouter:
             for stream in self._streams.of(app_key, FILTERED_STREAM):
                 assert stream.shape is not None
                 by_shape.setdefault(stream.shape.key, (stream.shape, [], []))[1].append(stream)
-            for link in state.platform.links.values():
-                webhook = state.platform.webhooks[link.webhook_id]
-                if link.app_key == app_key and webhook.valid:
-                    shape = PostShape(link.parameters)
+            for webhook_id, parameters in state.platform.links.items():
+                webhook = state.platform.webhooks[webhook_id]
+                if webhook.app_key == app_key and webhook.valid:
+                    shape = PostShape(parameters)
                     by_shape.setdefault(shape.key, (shape, [], []))[2].append(self._deliveries.outbox(webhook))
             for shape, streams, outboxes in by_shape.values():
                 yield StreamLine(shape.encoded(state, fields, matching), streams, outboxes)

@@ -177,15 +177,6 @@ class Webhook:
 
 
 @attrs.frozen(kw_only=True)
-class StreamLink:
-    """A link from an app's filtered stream to a webhook, with the field parameters of its deliveries."""
-
-    webhook_id: str
-    app_key: str
-    parameters: dict[str, tuple[str, ...]]
-
-
-@attrs.frozen(kw_only=True)
 class Rule:
     """A filtered-stream rule. `matches` is its compiled value."""
 
@@ -214,8 +205,6 @@ class StoredArticle:
     id: str
     author_id: str
     title: str
-    content_state: Any
-    cover_media: Any = None
     post_id: str | None = None
 
 
@@ -260,7 +249,8 @@ class Platform:
     places: dict[str, Fields] = attrs.field(factory=dict)
     news: dict[int, Fields] = attrs.field(factory=dict)
     webhooks: dict[str, Webhook] = attrs.field(factory=dict)
-    links: dict[str, StreamLink] = attrs.field(factory=dict)
+    links: dict[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    """The field parameters of the webhooks to which an app's filtered stream is linked, by webhook id."""
     rules: dict[str, dict[int, Rule]] = attrs.field(factory=dict)
     powerstream_rules: dict[int, Fields] = attrs.field(factory=dict)
     connections: list[StreamConnection] = attrs.field(factory=list)

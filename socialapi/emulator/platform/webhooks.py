@@ -13,7 +13,7 @@ from socialapi.emulator.faults import LINK_FAULTS, scripted_problem
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.hosts import is_public, parse_address
 from socialapi.emulator.platform.selection import pick_fields, selected_names, selection
-from socialapi.emulator.platform.state import StreamLink, Webhook
+from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.responses import (
     Answer,
     InvalidRequest,
@@ -143,9 +143,7 @@ async def link_stream(call: Call) -> Answer:
         slug, fields = scripted_problem(call.fault)
         error = problem(call.state.problem_base_url, slug, "Not Provisioned", "a scripted fault", **fields)
         return data({"provisioned": False}, errors=[error])
-    call.state.platform.links[webhook_id] = StreamLink(
-        webhook_id=webhook_id, app_key=webhook.app_key, parameters=dict(call.query)
-    )
+    call.state.platform.links[webhook_id] = call.query
     return data({"provisioned": True})
 
 

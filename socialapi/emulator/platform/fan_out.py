@@ -79,11 +79,11 @@ _DETAILS: Final = {
 
 
 class StreamHub:
-    """The open streams, by app and endpoint."""
+    """The open streams, by the ids of their connections."""
 
     def __init__(self, state_now: Callable[[], State]) -> None:
         self._state_now = state_now
-        self._live: dict[tuple[str, str], dict[str, LiveStream]] = {}
+        self._live: dict[str, LiveStream] = {}
         self._moved = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
 
@@ -104,48 +104,32 @@ class StreamHub:
         """Ends all streams, like a service that restarts."""
         self.end_all(SHUTDOWN, patience=_SHUTDOWN_PATIENCE)
 
-    # Opening -----------------------------------------------------------------------------------------------------
-
-    def check_room(self, state: State, app_key: str, endpoint_id: str) -> None:
-        """Refuses a connection if the app has the maximum number of connections to the endpoint."""
-        most = state.platform.max_connections
-        if len(self._live.get((app_key, endpoint_id), ())) >= most:
-            message = f"the app has {most} connections to this endpoint, which is the maximum"
-            raise Refusal(
-                429,
-                "TOO_MANY_REQUESTS",
-                message,
-                problem="streaming-connection",
-                extra={"connection_issue": "TooManyConnections"},
-            )
-
     def admit(
         self,
         state: State,
         app_key: str,
         endpoint_id: str,
         pauses: Pauses,
+        backfill: Iterator[bytes],
         *,
-        shape: PostShape | None = None,
-        backfill: Iterator[bytes] | None = None,
-        script: Script | None = None,
+        shape: PostShape | None,
+        script: Script | None,
     ) -> LiveStream:
-        """Adds a stream, which the caller must serve immediately, and returns it."""
+        """Adds a stream, which the caller must serve immediately, and returns it. Refuses it if the app has the maximum
+        number of connections to the endpoint.
+        """
+        most = state.platform.max_connections
+        if len(self.of(app_key, endpoint_id)) >= most:
+            message = f"the app has {most} connections to this endpoint, which is the maximum"
+            about = {"connection_issue": "TooManyConnections"}
+            raise Refusal(429, "TOO_MANY_REQUESTS", message, problem="streaming-connection", extra=about)
         connection = StreamConnection(
             id=str(uuid.uuid4()), app_key=app_key, endpoint_id=endpoint_id, connected_at=state.clock.now()
         )
         state.platform.remember_connection(connection)
-        stream = LiveStream(
-            connection,
-            state.clock.now,
-            pauses,
-            self._forget,
-            self.problem_line,
-            shape=shape,
-            backfill=backfill,
-            script=script,
+        self._live[connection.id] = stream = LiveStream(
+            connection, state.clock.now, pauses, self._forget, self.problem_line, backfill, shape=shape, script=script
         )
-        self._live.setdefault((app_key, endpoint_id), {})[connection.id] = stream
         self._moved.set()
         return stream
 
@@ -153,22 +137,22 @@ class StreamHub:
 
     def of(self, app_key: str, endpoint_id: str) -> list[LiveStream]:
         """Returns the live streams of an app to an endpoint."""
-        return list(self._live.get((app_key, endpoint_id), {}).values())
+        key = app_key, endpoint_id
+        return [each for each in self.streams if (each.connection.app_key, each.connection.endpoint_id) == key]
 
     @property
     def streams(self) -> list[LiveStream]:
         """All live streams."""
-        return [stream for streams in self._live.values() for stream in streams.values()]
+        return list(self._live.values())
 
     # Ending ------------------------------------------------------------------------------------------------------
 
     def end(self, connection: StreamConnection, disconnect_type: str) -> None:
         """Ends the connection, with a problem in the stream if there is one."""
-        stream = self._live.get((connection.app_key, connection.endpoint_id), {}).get(connection.id)
-        if stream is None:
-            self._close(connection, disconnect_type)
-        else:
+        if (stream := self._live.get(connection.id)) is not None:
             stream.end(Ending(disconnect_type, self.problem_line(disconnect_type), flush=True))
+        else:
+            self._close(connection, disconnect_type)
 
     def end_all(self, disconnect_type: str, *, abruptly: bool = False, patience: float | None = None) -> int:
         """Ends every live stream, with a problem or in the middle of the response. Returns their number."""
@@ -192,7 +176,7 @@ class StreamHub:
     def _forget(self, stream: LiveStream) -> None:
         connection, ending = stream.connection, stream.ending
         assert ending is not None
-        del self._live[connection.app_key, connection.endpoint_id][connection.id]
+        del self._live[connection.id]
         self._close(connection, ending.reason)
 
     def _close(self, connection: StreamConnection, reason: str) -> None:

@@ -77,10 +77,10 @@ class LiveStream:
         pauses: Pauses,
         ended: Callable[["LiveStream"], None],
         problem_line: Callable[[str], bytes],
+        backfill: Iterator[bytes],
         *,
-        shape: PostShape | None = None,
-        backfill: Iterator[bytes] | None = None,
-        script: Script | None = None,
+        shape: PostShape | None,
+        script: Script | None,
     ) -> None:
         self.connection = connection
         self.shape = shape
@@ -93,7 +93,7 @@ class LiveStream:
         self._now = now
         self._ended = ended
         self._problem_line = problem_line
-        self._backfill = iter(()) if backfill is None else backfill
+        self._backfill = backfill
         self._script = script
         self._lines: deque[bytes] = deque()
         self._bytes = 0

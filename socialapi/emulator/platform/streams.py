@@ -40,16 +40,9 @@ def _open(
 ) -> LiveStream:
     """Opens a stream. `missed` returns the lines that the app would have received within the last seconds."""
     hub, app_key, seconds = call.service.streams, call.caller.app.api_key, call.query.get("backfill_minutes", 0) * 60.0
-    hub.check_room(call.state, app_key, endpoint_id)
-    return hub.admit(
-        call.state,
-        app_key,
-        endpoint_id,
-        call.service.pauses,
-        shape=shape,
-        backfill=missed(call.state, app_key, seconds) if seconds else iter(()),
-        script=script_of(call.fault, hub),
-    )
+    backfill = missed(call.state, app_key, seconds) if seconds else iter(())
+    script = script_of(call.fault, hub)
+    return hub.admit(call.state, app_key, endpoint_id, call.service.pauses, backfill, shape=shape, script=script)
 
 
 EVENT_TYPES: Final = frozenset(get_args(EventType))

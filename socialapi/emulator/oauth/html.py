@@ -66,10 +66,9 @@ def page(title: str, content: str, *, status: int = 200, headers: Mapping[str, s
     return Answer(status, text.encode(), {**HEADERS, **(headers or {})}, HTML)
 
 
-def message_page(title: str, *sentences: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+def message_page(title: str, *sentences: str, status: int = 200) -> Answer:
     """Returns a page with only a message."""
-    content = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-    return page(title, content, status=status, headers=headers)
+    return page(title, "\n".join(f"<p>{escape(sentence)}</p>" for sentence in sentences), status=status)
 
 
 def pin_page(app_name: str, pin: str, headers: Mapping[str, str]) -> Answer:

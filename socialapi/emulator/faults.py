@@ -91,49 +91,32 @@ _Name = Annotated[str, Pattern("[A-Za-z]+", "must contain only letters")]
 
 _RESOURCE: Final = {"resource_id": "1", "resource_type": "tweet"}
 
-PROBLEM_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "client-disconnected": {},
-    "client-forbidden": {
-        "reason": "official-client-forbidden",
-        "registration_url": "https://developer.example/enrol",
-    },
-    "conflict": {},
-    "disallowed-resource": {**_RESOURCE, "section": "data"},
-    "duplicate-rules": {"id": "1", "value": "cats"},
-    "invalid-request": {"errors": [{"message": "a scripted fault", "parameters": {"ids": ["1"]}}]},
-    "invalid-rules": {},
-    "noncompliant-rules": {},
-    "rule-cap": {},
-    "unsupported-authentication": {},
-    "not-authorized-for-field": {"field": "confirmed_email", "resource_type": "user", "section": "data"},
-    "not-authorized-for-resource": {**_RESOURCE, "value": "1", "section": "data", "parameter": "ids"},
-    "operational-disconnect": {"disconnect_type": "OperationalDisconnect"},
-    "resource-not-found": {**_RESOURCE, "parameter": "ids", "value": "1"},
-    "resource-unavailable": {**_RESOURCE, "parameter": "ids"},
-    "streaming-connection": {"connection_issue": "TooManyConnections"},
-    "usage-capped": {"period": "Monthly", "scope": "Product"},
-}
-"""The documented problem types, each with the fields that a fault sends by default."""
-_PROBLEM_STATUSES: Final[Mapping[str, int]] = {
-    "client-disconnected": 503,
-    "operational-disconnect": 503,
-    "resource-unavailable": 503,
-    "conflict": 409,
-    "duplicate-rules": 409,
-    "resource-not-found": 404,
-    "streaming-connection": 429,
-    "usage-capped": 429,
-    "invalid-request": 400,
-    "invalid-rules": 400,
-    "rule-cap": 400,
-} | dict.fromkeys(
-    (
-        *("client-forbidden", "disallowed-resource", "noncompliant-rules", "unsupported-authentication"),
-        *("not-authorized-for-field", "not-authorized-for-resource"),
+_PROBLEMS: Final[Mapping[str, tuple[int, Mapping[str, Any]]]] = {
+    "client-disconnected": (503, {}),
+    "client-forbidden": (
+        403,
+        {"reason": "official-client-forbidden", "registration_url": "https://developer.example/enrol"},
     ),
-    403,
-)
-"""The usual status of each problem type; the documentation does not specify it."""
+    "conflict": (409, {}),
+    "disallowed-resource": (403, {**_RESOURCE, "section": "data"}),
+    "duplicate-rules": (409, {"id": "1", "value": "cats"}),
+    "invalid-request": (400, {"errors": [{"message": "a scripted fault", "parameters": {"ids": ["1"]}}]}),
+    "invalid-rules": (400, {}),
+    "noncompliant-rules": (403, {}),
+    "rule-cap": (400, {}),
+    "unsupported-authentication": (403, {}),
+    "not-authorized-for-field": (403, {"field": "confirmed_email", "resource_type": "user", "section": "data"}),
+    "not-authorized-for-resource": (403, {**_RESOURCE, "value": "1", "section": "data", "parameter": "ids"}),
+    "operational-disconnect": (503, {"disconnect_type": "OperationalDisconnect"}),
+    "resource-not-found": (404, {**_RESOURCE, "parameter": "ids", "value": "1"}),
+    "resource-unavailable": (503, {**_RESOURCE, "parameter": "ids"}),
+    "streaming-connection": (429, {"connection_issue": "TooManyConnections"}),
+    "usage-capped": (429, {"period": "Monthly", "scope": "Product"}),
+}
+"""The documented problem types, each with its usual status, which the documentation does not specify, and with the
+fields that a fault sends by default.
+"""
+PROBLEM_FIELDS: Final = {slug: fields for slug, (_, fields) in _PROBLEMS.items()}
 
 
 @attrs.frozen(kw_only=True)
@@ -296,7 +279,9 @@ class Faults:
         given = {name: value for name, value in declared.items() if value is not None}
         if broken := broken_rules(Fault, given, now=datetime.datetime.now(datetime.UTC)):
             raise InvalidInput("invalid fault", broken)
-        fault = _with_times(Fault(**given))
+        fault = Fault(**given)
+        if fault.times is None and fault.probability is None and fault.fault != "latency":
+            fault = attrs.evolve(fault, times=1)
         self._scripted.append(_ScriptedFault(fault, self._added))
         self._added += 1
         return fault
@@ -361,12 +346,6 @@ def _to_wire(scripted: _ScriptedFault) -> dict[str, Any]:
     return {**attrs.asdict(scripted.fault), "left": scripted.left}
 
 
-def _with_times(fault: Fault) -> Fault:
-    """Returns the fault with the default for `times`, which is one unless it has a probability or is `latency`."""
-    is_endless = fault.probability is not None or fault.fault == "latency"
-    return fault if fault.times is not None or is_endless else attrs.evolve(fault, times=1)
-
-
 _ENDPOINT_FAULTS: Final = frozenset((*BATCH_FAULTS, *PRODUCT_FAULTS, *LINK_FAULTS, *STREAM_FAULTS, *DELIVERY_FAULTS))
 """Faults that apply only to endpoints that declare them."""
 
@@ -416,7 +395,7 @@ def answer_instead(
         refusal.operation_errors = [about | {"code": refusal.code, "message": refusal.message}]
     elif fault.fault == "status" or (fault.fault in _ALTERING and fault.status is not None):
         slug, fields = scripted_problem(fault)
-        status = fault.status or _PROBLEM_STATUSES.get(slug, 503)
+        status = fault.status or (_PROBLEMS[slug][0] if slug else 503)
         refusal = Refusal(status, code_of(status), "a scripted fault", headers=headers, problem=slug, extra=fields)
     else:
         return None

@@ -73,15 +73,6 @@ def first_frame(medium: Record) -> str:
     return f"{medium['media_url'].rpartition('/')[0]}/first-frame.jpg"
 
 
-def preroll(medium: Record) -> Record:
-    """Returns the fields of the account media record for a preroll video."""
-    return {
-        "video_id": medium["media_key"].partition("_")[2],
-        "media_url": medium["media_url"],
-        "creative_type": "PREROLL",
-    }
-
-
 def of_poll(medium: Record | None) -> dict[str, Any]:
     """Returns the fields that a poll derives from its medium: the card type and the URLs, but not the media key."""
     if medium is None:

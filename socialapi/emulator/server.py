@@ -21,7 +21,7 @@ from socialapi.emulator.connections import CLIENT_LEFT, MAX_LINE_BYTES, Listener
 from socialapi.emulator.control import PREFIX, is_control, serve_control
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.handlers import endpoint_table, endpoints, stub_of
-from socialapi.emulator.hosts import DeliveryTargets, is_loopback, split_target
+from socialapi.emulator.hosts import is_loopback, split_target
 from socialapi.emulator.ledger import RequestRecord, ledger
 from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS
 from socialapi.emulator.platform.fan_out import SHUTDOWN
@@ -74,11 +74,13 @@ class Emulator:
         allow_hosts: Collection[str] = (),
         allow_remote_targets: bool = False,
     ) -> None:
-        limits = dict(rate_limits or {})
-        if unknown := sorted(limits.keys() - limit_names()):
+        limits, routes = dict(rate_limits or {}), [endpoint.route for endpoint in endpoints()]
+        declared = [limit for route in routes for limit in (route.rate_limit, route.family.total_counts) if limit]
+        named = {limit.name for limit in (*declared, APP_ONLY_TOKENS)}
+        if unknown := limits.keys() - named - {route_key(route) for route in routes if route.rate_limit is None}:
             raise ConfigurationError(
-                f"there is no rate limit named {', '.join(unknown)}: the names are {', '.join(named_limits())}, and "
-                "routes without such a limit, such as 'GET /2/users/{id}/tweets'"
+                f"there is no rate limit named {', '.join(sorted(unknown))}: the names are {', '.join(sorted(named))}, "
+                "and routes without such a limit, such as 'GET /2/users/{id}/tweets'"
             )
         self.host = host
         self._port = port
@@ -93,9 +95,6 @@ class Emulator:
             allow_hosts=tuple(allow_hosts),
             allow_remote_targets=allow_remote_targets,
         )
-        targets = DeliveryTargets(allow_remote_targets)
-        if problem := next(filter(None, map(targets.problem, settings.webhook_targets.values())), None):
-            raise ConfigurationError(problem)
         self._service = Service(settings, EmulatorClock(clock or time.time))
         self._runner: web.ServerRunner | None = None
 
@@ -296,21 +295,6 @@ class Emulator:
 def variables(ready: Mapping[str, str]) -> dict[str, str]:
     """Returns the ready line as the environment variables that a client reads."""
     return {f"SOCIALAPI_{name.upper()}": value for name, value in ready.items() if name != "event"}
-
-
-def limit_names() -> frozenset[str]:
-    """Returns the names of the rate limits that can be overridden: the documented limits, and the routes without a
-    documented limit.
-    """
-    routes = (endpoint.route for endpoint in endpoints())
-    return frozenset(named_limits()) | {route_key(route) for route in routes if route.rate_limit is None}
-
-
-def named_limits() -> list[str]:
-    """Returns the names of the documented limits, sorted."""
-    routes = [endpoint.route for endpoint in endpoints()]
-    limits = [limit for route in routes for limit in (route.rate_limit, route.family.total_counts) if limit]
-    return sorted({limit.name for limit in limits} | {APP_ONLY_TOKENS.name})
 
 
 _EXPOSED: Final = (

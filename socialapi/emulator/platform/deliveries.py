@@ -18,6 +18,7 @@ from socialapi.emulator.faults import Faults
 from socialapi.emulator.hosts import DeliveryTargets, is_localhost
 from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.state import State
+from socialapi.errors import ConfigurationError
 
 T = TypeVar("T")
 
@@ -47,10 +48,12 @@ class Outgoing:
     """The sender of requests to the targets of webhook URLs. Ignores proxies from the environment, and connects only to
     this machine unless `rule` allows other hosts.
 
-    `fixed` targets exist from the start and survive a reset.
+    `fixed` targets exist from the start and survive a reset. Raises ConfigurationError if the rule does not allow them.
     """
 
     def __init__(self, fixed: Mapping[str, str], rule: DeliveryTargets) -> None:
+        if problem := next(filter(None, map(rule.problem, fixed.values())), None):
+            raise ConfigurationError(problem)
         self._fixed = dict(fixed)
         self.rule = rule
         self.targets: dict[str, str] = dict(fixed)

@@ -155,18 +155,8 @@ def serves(
     """
 
     def register(handler: Handler) -> Handler:
-        _REGISTERED.append(
-            Endpoint(
-                route=route,
-                handler=handler,
-                authenticate=caller or caller_of(route),
-                rules=rules,
-                refuse=refuse,
-                checks_body=checks_body,
-                measure=measure,
-                own_faults=faults,
-            )
-        )
+        authenticate = caller or caller_of(route)
+        _REGISTERED.append(Endpoint(route, handler, authenticate, rules, refuse, checks_body, measure, faults))
         return handler
 
     return register

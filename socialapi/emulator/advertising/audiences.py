@@ -66,7 +66,7 @@ async def delete_do_not_reach_list(call: Call) -> Answer:
     found = _list(call)
     found.deleted = True
     found.updated_at = call.now
-    size = found.members.count(found.updated_at)
+    size = len(found.members.in_force(found.updated_at))
     record = {
         "id": found.id,
         "name": found.name,

@@ -7,8 +7,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from types import FrameType, TracebackType
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from types import TracebackType
 from typing import Any, Final, Self
 
 import orjson
@@ -301,7 +301,6 @@ _EXPOSED: Final = (
     "socialapi: warning: the emulator listens on {host}, so anyone who can reach this machine over the network can use "
     "it and its control plane without a password\n"
 )
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 async def serve(
@@ -325,7 +324,9 @@ async def serve(
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(stop.set)
 
-    with _on_signals(end):
+    # Event loops cannot handle signals on Windows.
+    before = {number: signal.signal(number, lambda *_: end()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
         async with emulator:
             if emulator.is_exposed:
                 sys.stderr.write(_EXPOSED.format(host=emulator.host))
@@ -336,18 +337,6 @@ async def serve(
             sys.stdout.write(orjson.dumps(emulator.ready).decode() + "\n")
             sys.stdout.flush()
             await stop.wait()
-
-
-@contextlib.contextmanager
-def _on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Calls `end` on a signal. Uses `signal.signal`, because event loops cannot handle signals on Windows."""
-
-    def handler(number: int, frame: FrameType | None) -> None:
-        end()
-
-    before = {number: signal.signal(number, handler) for number in _SIGNALS}
-    try:
-        yield
     finally:
         for number, previous in before.items():
             signal.signal(number, previous)

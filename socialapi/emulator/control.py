@@ -243,8 +243,7 @@ async def get_webhooks(request: ControlRequest) -> Answer:
 @control("GET", "faults")
 async def get_faults(request: ControlRequest) -> Answer:
     """Returns the active faults in the order they were added, and the most recent spent ones."""
-    faults = request.service.faults
-    return answer({"faults": faults.to_wire(), "spent": faults.spent_to_wire()})
+    return answer(request.service.faults.to_wire())
 
 
 @control("POST", "faults")

@@ -51,7 +51,7 @@ def overview(service: Service) -> Row:
         "requests": {"received": service.log.received, **service.log.totals()},
         "streams": len(service.streams.streams),
         "webhooks": len(state.platform.webhooks),
-        "faults": len(service.faults.to_wire()),
+        "faults": len(service.faults.to_wire()["faults"]),
         "apps": len(state.apps),
         "users": len(state.users),
         "posts": state.platform.posts.total,

@@ -286,13 +286,14 @@ class Faults:
         self._added += 1
         return fault
 
-    def to_wire(self) -> list[dict[str, Any]]:
-        """Returns the faults that can still apply, each with the number of times left, or null if unlimited."""
-        return list(map(_to_wire, self._scripted))
-
-    def spent_to_wire(self) -> list[dict[str, Any]]:
-        """Returns the most recent spent faults."""
-        return list(map(_to_wire, self._spent))
+    def to_wire(self) -> dict[str, list[dict[str, Any]]]:
+        """Returns the faults that can still apply, each with the number of times left, or null if unlimited, and the
+        most recent spent faults.
+        """
+        lists = {"faults": self._scripted, "spent": self._spent}
+        return {
+            name: [{**attrs.asdict(each.fault), "left": each.left} for each in kept] for name, kept in lists.items()
+        }
 
     def clear(self) -> None:
         """Removes all faults; faults in progress continue to their end."""
@@ -340,10 +341,6 @@ class Faults:
     def _drop_used(self) -> None:
         self._spent.extend(each for each in self._scripted if each.left == 0)
         self._scripted = [each for each in self._scripted if each.left != 0]
-
-
-def _to_wire(scripted: _ScriptedFault) -> dict[str, Any]:
-    return {**attrs.asdict(scripted.fault), "left": scripted.left}
 
 
 _ENDPOINT_FAULTS: Final = frozenset((*BATCH_FAULTS, *PRODUCT_FAULTS, *LINK_FAULTS, *STREAM_FAULTS, *DELIVERY_FAULTS))

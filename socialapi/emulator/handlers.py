@@ -18,7 +18,7 @@ from socialapi.emulator.faults import STREAM_FAULTS, Fault
 from socialapi.emulator.platform.streaming import LiveStream
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ApiStyle, InvalidRequest, Refusal, style_of
-from socialapi.emulator.routing import MOUNTS, Dispatcher, Match, mounted_paths
+from socialapi.emulator.routing import Dispatcher, Match, mount_of, mounted_paths
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller, State, User
 from socialapi.emulator.stubs import Stubs
@@ -181,7 +181,7 @@ def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint]
     """Returns an endpoint that answers a request with its latest matching stub. Like other endpoints, it checks
     credentials.
     """
-    mount = next((each for each in sorted(MOUNTS.values(), reverse=True) if path.startswith(f"{each}/")), "")
+    mount = mount_of(path)
     stub = stubs.find(method, path.removeprefix(mount), query)
     if stub is None:
         return None

@@ -20,12 +20,11 @@ from socialapi.emulator.ledger import RequestRecord
 from socialapi.emulator.platform.streaming import LiveStream
 from socialapi.emulator.request import Received, body_limit
 from socialapi.emulator.responses import Answer, ApiStyle, Refusal, code_of, refused
-from socialapi.emulator.routing import MOUNTS, Match
+from socialapi.emulator.routing import Match, mount_of
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller
 
 _LOG: Final = logging.getLogger(__name__)
-_ADS_PATHS: Final = tuple(f"{mount}/" for mount in MOUNTS.values() if mount)
 MAX_BYTES_READ: Final = 64_000_000
 """The number of bytes at which reading the body of a rejected request stops."""
 
@@ -119,7 +118,7 @@ class RequestCycle:
         """The style of the response. For a path without an endpoint, it is the style of the path's API."""
         if self._match.entry is not None:
             return self._match.entry.style
-        return "ads" if self._received.path.startswith(_ADS_PATHS) else "platform"
+        return "ads" if mount_of(self._received.path) else "platform"
 
     @functools.cached_property
     def _echo(self) -> Mapping[str, Any]:

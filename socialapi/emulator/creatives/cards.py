@@ -67,10 +67,8 @@ def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
     library = call.table(LIBRARY)
     if missing := {path: key for path, key in media_keys(layout) if library.get(key) is None}:
         raise ads_not_found(**missing)
-    given = [(path, library.get(key)) for path, key in media_keys(layout)]
-    for path, medium in given:
-        assert medium is not None, "it is not missing"
-        yield from kind_rules(medium, ("IMAGE", "VIDEO"), path)
+    for path, key in media_keys(layout):
+        yield from kind_rules(in_library(call, key, path), ("IMAGE", "VIDEO"), path)
     for path, components in faces(layout):
         if path != "components" and {component["type"] for component in components} != {"MEDIA", "DETAILS"}:
             yield BrokenRule(path=path, reason="must have a component of type MEDIA and one of type DETAILS")
@@ -112,15 +110,9 @@ async def delete_image_conversation_card(call: Call) -> Answer:
 
 
 def _laid_out(call: Call, layout: Layout) -> dict[str, Any]:
-    library = call.table(LIBRARY)
-
-    def medium(key: str) -> Record:
-        found = library.get(key)
-        assert found is not None, "the rules checked that it exists"
-        return found
-
     given = {name: layout[name] for name in _LAYOUTS if name in layout}
-    return {**given, "card_type": card_type(given, medium)}
+    kinds = {in_library(call, key, path)["media_type"] for path, key in media_keys(given)}
+    return {**given, "card_type": card_type(given, kinds)}
 
 
 MEDIA_POLLS: Final = "PROMOTED_MEDIA_POLLS"

@@ -1,6 +1,6 @@
 """Records of cards and media."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from socialapi.emulator.advertising.state import Record
@@ -31,9 +31,8 @@ def media_keys(layout: Layout) -> Iterator[tuple[str, str]]:
                     yield f"{place}[{number}].media_keys[{index}]", key
 
 
-def card_type(layout: Layout, medium: Callable[[str], Record]) -> str:
-    """Returns the type of a valid card. `medium` returns the medium with the given key."""
-    kinds = {medium(key)["media_type"] for _, key in media_keys(layout)}
+def card_type(layout: Layout, kinds: set[str]) -> str:
+    """Returns the type of a valid card with media of these kinds."""
     media = kinds.pop() if len(kinds) == 1 else "MIXED_MEDIA"
     types = {component["type"] for _, components in faces(layout) for component in components}
     place = next(_PLACES[kind] for kind in _PLACES if kind in types)

@@ -1,12 +1,12 @@
 """Handlers for reading and creating posts."""
 
-import datetime
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
-from socialapi.emulator.clock import milliseconds
+from socialapi.emulator.clock import epoch_of, milliseconds
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.paging import Numbered, paginate
 from socialapi.emulator.platform.new_posts import EDIT_SECONDS, MAX_EDITS, new_post
@@ -66,18 +66,15 @@ def _filter(call: Call, posts: PostStore) -> Callable[[int], bool] | None:
     if query.keys().isdisjoint(_FILTERS):
         return None
     after, before = int(query.get("since_id", -1)), int(query.get("until_id", 2**64))
-    earliest, latest = (
-        datetime.datetime.fromisoformat(query[name]).timestamp() if name in query else None
-        for name in ("start_time", "end_time")
-    )
+    earliest = epoch_of(query["start_time"]) if "start_time" in query else -math.inf
+    latest = epoch_of(query["end_time"]) if "end_time" in query else math.inf
+    has_period = "start_time" in query or "end_time" in query
     kinds = {_EXCLUDED[each] for each in query.get("exclude", ())}
 
     def accepts(number: int) -> bool:
         if not after < number < before:
             return False
-        if earliest is not None and posts.time_of(number) < earliest:
-            return False
-        if latest is not None and posts.time_of(number) >= latest:
+        if has_period and not earliest <= posts.time_of(number) < latest:
             return False
         (post,) = posts.known([number]) if kinds else (None,)
         return post is None or kinds.isdisjoint(each["type"] for each in post.fields.get("referenced_tweets", ()))

@@ -29,7 +29,7 @@ from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_M
 from socialapi.emulator.rate_limits import route_key
 from socialapi.emulator.request_cycle import RequestCycle
 from socialapi.emulator.service import Service, Settings
-from socialapi.emulator.state import OwnedId, State
+from socialapi.emulator.state import State
 from socialapi.errors import ConfigurationError
 from socialapi.internal.listening import why_not_listening
 from socialapi.models.streams import MAX_RULES
@@ -224,22 +224,18 @@ class Emulator:
         """Returns the (kind, value) identifiers that are currently in a custom audience. Raises KeyError if there is no
         such audience.
         """
-        return self._in_force(self._service.state.audiences, (account_id, audience_id))
+        return self._service.state.audiences[account_id, audience_id].members.in_force(self._service.clock.now())
 
     def do_not_reach_members(self, account_id: str, list_id: str) -> set[tuple[str, str]]:
         """Returns the (kind, value) identifiers that are currently in a do-not-reach list. Raises KeyError if there is
         no such list.
         """
-        return self._in_force(self._service.state.do_not_reach_lists, (account_id, list_id))
+        return self._service.state.do_not_reach_lists[account_id, list_id].members.in_force(self._service.clock.now())
 
     def products(self, catalog_id: str) -> dict[str, dict[str, Any]]:
         """Returns all fields of the products of a catalog, by id. Raises KeyError if there is no such catalog."""
         stock = self._service.state.catalogs[catalog_id].stock
         return {item.id: stock.fields(item) for items in stock.slices() for item in items}
-
-    def _in_force(self, held: Mapping[OwnedId, Any], key: OwnedId) -> set[tuple[str, str]]:
-        found: set[tuple[str, str]] = held[key].members.in_force(self._service.clock.now())
-        return found
 
     @property
     def advanced_seconds(self) -> float:

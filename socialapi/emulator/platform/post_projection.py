@@ -26,21 +26,11 @@ def public_metrics(state: State, user: User) -> dict[str, int]:
     return metrics | {"tweet_count": len(state.platform.posts.timeline(user.id))}
 
 
-def not_authorized(
-    problem_base_url: str, parameter: str, value: str, kind: str, *, section: str = "data"
-) -> dict[str, Any]:
+def not_authorized(base: str, parameter: str, value: str, kind: str, *, section: str = "data") -> dict[str, Any]:
     """Returns the `not-authorized` problem of a protected resource, to be listed in `errors` next to the data."""
-    return problem(
-        problem_base_url,
-        "not-authorized-for-resource",
-        "Authorization Error",
-        f"the {kind} in {parameter} is protected: {value}",
-        value=value,
-        resource_id=value,
-        resource_type=kind,
-        section=section,
-        parameter=parameter,
-    )
+    detail = f"the {kind} in {parameter} is protected: {value}"
+    about = {"value": value, "resource_id": value, "resource_type": kind, "section": section, "parameter": parameter}
+    return problem(base, "not-authorized-for-resource", "Authorization Error", detail, **about)
 
 
 class Includes:

@@ -96,10 +96,11 @@ _ACTIVITY_EVENT: Final[Schema] = {
     "properties": {
         "data": {
             "type": "object",
-            "required": ["event_type", "filter", "payload"],
+            "required": ["event_id", "event_type", "filter", "payload"],
             "properties": {
-                "event_uuid": {"type": "string"},
+                "event_id": {"type": "string"},
                 "event_type": {"type": "string"},
+                "created_at": {"type": "string"},
                 "filter": {"type": "object"},
                 "tag": {"type": "string"},
                 "payload": {"type": "object"},

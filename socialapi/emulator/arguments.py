@@ -269,17 +269,14 @@ def _reader(kind: Any) -> Callable[[str], Any] | None:
     if origin in (typing.Union, types.UnionType):
         members = [member for member in arguments if member is not type(None)]
         reader = _reader(members[0]) if str not in members else None
-        return _nullable(reader) if len(members) < len(arguments) else reader
+        if len(members) == len(arguments):
+            return reader
+        return lambda text: (reader(text) if reader else text) if text else None  # an empty string is null
     if origin is tuple:
         return split
     if origin is typing.Literal:
         return _whole if all(isinstance(value, int) for value in arguments) else None
     return {int: _whole, bool: _boolean}.get(kind)
-
-
-def _nullable(reader: Callable[[str], Any] | None) -> Callable[[str], Any]:
-    """Returns a reader that reads an empty string as null."""
-    return lambda text: (reader(text) if reader else text) if text else None
 
 
 _INT64: Final = range(-(2**63), 2**63)

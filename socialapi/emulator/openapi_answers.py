@@ -57,7 +57,11 @@ def _response(description: str, schemas: Mapping[str, Schema]) -> dict[str, Any]
 
 def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:
     if typing.get_origin(route.result) is Streamed:
-        return _streamed(typing.get_args(route.result)[0], schemas)
+        item = typing.get_args(route.result)[0]
+        each = _ACTIVITY_EVENT if item is ActivityEvent else schemas.of(item)
+        text = "An endless sequence of lines, each a JSON document or empty"
+        # OpenAPI 3.1 cannot describe a sequence of documents, so their schema is in an extension.
+        return {"type": "string", "description": text, "x-item-schema": each}
     if not route.family.envelope:
         return schemas.of(route.result)
     is_page = route.is_paged
@@ -79,15 +83,6 @@ def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Sc
         properties |= {"includes": schemas.of(Includes), "meta": _ref("PageMeta")}
     either = [{"required": ["data"]}, {"required": ["errors"]}]
     return {"type": "object", "properties": properties, "anyOf": either}
-
-
-def _streamed(item: Any, schemas: JsonSchemas) -> Schema:
-    """Returns the response of a stream. OpenAPI 3.1 cannot describe a sequence of documents, so their schema is in an
-    extension.
-    """
-    each = _ACTIVITY_EVENT if item is ActivityEvent else schemas.of(item)
-    text = "An endless sequence of lines, each a JSON document or empty"
-    return {"type": "string", "description": text, "x-item-schema": each}
 
 
 _ACTIVITY_EVENT: Final[Schema] = {

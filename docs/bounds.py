@@ -620,10 +620,10 @@ WAITS: Final = (
 )
 
 EMULATOR: Final = (
-    Bound("a request body", *fixed(request.DEFAULT_BODY_LIMIT, size), "413, unless the endpoint has a different limit"),
+    Bound("a request body", *fixed(request.DEFAULT_BODY_LIMIT, size), "400, unless the endpoint has a different limit"),
     Bound("bytes read of a rejected body", *fixed(request_cycle.MAX_BYTES_READ, size), "the connection is closed"),
     Bound("a request line or a header", *fixed(emulator_connections.MAX_LINE_BYTES, size), "400"),
-    Bound("a publishing request", *fixed(control.MAX_EVENTS_BYTES, size), "413"),
+    Bound("a request to the control plane", *fixed(control.MAX_BODY_BYTES, size), "400"),
     Bound(
         "lines waiting for a stream client",
         *both(fixed(streaming.QUEUE_LINES, of("lines")), fixed(streaming.QUEUE_BYTES, size)),

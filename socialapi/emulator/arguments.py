@@ -47,7 +47,10 @@ def _read(endpoint: Endpoint, call: Call) -> None:
     pairs = parameter_pairs(call.route, call.received)
     call.query = _query(call, pairs)
     call.body = _body(endpoint, call)
-    check(call, [*_broken_values(call, pairs), *_broken_body(endpoint, call)])
+    broken = _broken_values(call, pairs)
+    if takes_json(call.route) and endpoint.checks_body:
+        broken += broken_rules(call.route.body, call.body, now=call.state.clock.datetime())
+    check(call, broken)
     broken = _broken_conditions(call)
     if endpoint.rules is not None:
         broken += [rule for rule in endpoint.rules(call) if rule not in broken]
@@ -127,12 +130,6 @@ def _broken_conditions(call: Call) -> list[BrokenRule]:
     return broken_rules(declared_parameters(call.route), call.query, now=call.state.clock.datetime())
 
 
-def _broken_body(endpoint: Endpoint, call: Call) -> list[BrokenRule]:
-    if not takes_json(call.route) or not endpoint.checks_body:
-        return []
-    return broken_rules(call.route.body, call.body, now=call.state.clock.datetime())
-
-
 def _body(endpoint: Endpoint, call: Call) -> Any:
     """Returns the decoded JSON if the route has a body. Otherwise, rejects any body that would be ignored."""
     received = call.received
@@ -204,10 +201,8 @@ def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, st
     """Returns the query parameters. For a write that sends its parameters in the query, also returns the form
     parameters.
     """
-    pairs = parse_qsl(received.query, keep_blank_values=True)
-    if route.method != "GET" and not takes_json(route) and received.content_type == FORM:
-        pairs += parse_qsl(received.body.decode("utf-8", "replace"), keep_blank_values=True)
-    return pairs
+    is_write = route.method != "GET" and not takes_json(route)
+    return received.pairs() if is_write else parse_qsl(received.query, keep_blank_values=True)
 
 
 def declared_parameters(route: Route[Any]) -> Any:
@@ -274,17 +269,14 @@ def _reader(kind: Any) -> Callable[[str], Any] | None:
     if origin in (typing.Union, types.UnionType):
         members = [member for member in arguments if member is not type(None)]
         reader = _reader(members[0]) if str not in members else None
-        return _nullable(reader) if len(members) < len(arguments) else reader
+        if len(members) == len(arguments):
+            return reader
+        return lambda text: (reader(text) if reader else text) if text else None  # an empty string is null
     if origin is tuple:
         return split
     if origin is typing.Literal:
         return _whole if all(isinstance(value, int) for value in arguments) else None
     return {int: _whole, bool: _boolean}.get(kind)
-
-
-def _nullable(reader: Callable[[str], Any] | None) -> Callable[[str], Any]:
-    """Returns a reader that reads an empty string as null."""
-    return lambda text: (reader(text) if reader else text) if text else None
 
 
 _INT64: Final = range(-(2**63), 2**63)

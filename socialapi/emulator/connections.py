@@ -1,37 +1,17 @@
-"""The server side of connections. Notifies waiting handlers when a client has disconnected, even while nothing is read
-or written, and answers malformed HTTP with JSON.
+"""The server side of connections. Tells a stream when its client has disconnected, even while nothing is read or
+written, and answers malformed HTTP with JSON.
 """
 
-import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from aiohttp import web
 
 from socialapi.emulator.responses import Refusal, code_of, refused
 
-
-class ConnectionWatch:
-    """The callbacks for closed connections, by protocol."""
-
-    def __init__(self) -> None:
-        self._watched: dict[object, Callable[[], None]] = {}
-
-    @contextlib.contextmanager
-    def watching(self, protocol: object, gone: Callable[[], None]) -> Iterator[None]:
-        """Calls `gone` if the connection is closed while the block runs."""
-        self._watched[protocol] = gone
-        try:
-            yield
-        finally:
-            del self._watched[protocol]
-
-    def left(self, protocol: object) -> None:
-        """Reports that the connection was closed."""
-        if (gone := self._watched.get(protocol)) is not None:
-            gone()
-
+CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
+"""The errors that reading from or writing to a client raises after the client has disconnected."""
 
 _LOG: Final = logging.getLogger(__name__)
 _OWN_FAULT: Final = 500
@@ -41,10 +21,21 @@ for some clients of the service.
 """
 
 
-class JsonErrors(web.RequestHandler):
+class Connection(web.RequestHandler):
     """aiohttp's handler of a connection. It sends aiohttp's own refusals, for example of malformed requests, as JSON
-    problems.
+    problems, and calls `lost` when the client has disconnected.
+
+    aiohttp's own option for this, `handler_cancellation`, would cancel every handler, even one that is executing a
+    request.
     """
+
+    lost: Callable[[], None] | None = None
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Also reports the closed connection."""
+        super().connection_lost(exc)
+        if self.lost is not None:
+            self.lost()
 
     def handle_error(
         self,
@@ -67,26 +58,8 @@ class JsonErrors(web.RequestHandler):
 
 
 class Listener(web.Server):
-    """aiohttp's server, which also reports closed connections.
-
-    aiohttp's own option for this, `handler_cancellation`, would cancel every handler, even one that is executing a
-    request.
-    """
-
-    def __init__(
-        self,
-        handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        connection_watch: ConnectionWatch,
-        **options: Any,
-    ) -> None:
-        super().__init__(handler, max_line_size=MAX_LINE_BYTES, max_field_size=MAX_LINE_BYTES, **options)
-        self._connection_watch = connection_watch
+    """aiohttp's server, with these connections."""
 
     def __call__(self) -> web.RequestHandler:
         """Returns the handler of a new connection."""
-        return JsonErrors(self, loop=self._loop, **self._kwargs)
-
-    def connection_lost(self, handler: Any, exc: BaseException | None = None) -> None:
-        """Also reports the closed connection to the watch."""
-        super().connection_lost(handler, exc)
-        self._connection_watch.left(handler)
+        return Connection(self, loop=self._loop, **self._kwargs)

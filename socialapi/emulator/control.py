@@ -1,7 +1,7 @@
 """The control plane under `/_emulator`: its routes, handlers and validated bodies."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Annotated, Any, Final, TypedDict
 
 import attrs
@@ -10,13 +10,12 @@ from aiohttp import web
 from annotated_types import Ge, Le
 
 from socialapi.emulator import dashboard
-from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.arguments import typed
 from socialapi.emulator.handlers import is_implemented
 from socialapi.emulator.hosts import split_target
-from socialapi.emulator.ledger import Ledger
+from socialapi.emulator.ledger import RequestRecord, ledger
 from socialapi.emulator.platform.fan_out import SHUTDOWN
-from socialapi.emulator.request import DEFAULT_BODY_LIMIT, decode_json
+from socialapi.emulator.request import decode_json
 from socialapi.emulator.request_cycle import base_headers, read_body
 from socialapi.emulator.responses import NDJSON, Answer, Refusal, ads_not_found, answer, refused
 from socialapi.emulator.routing import Dispatcher
@@ -47,7 +46,7 @@ _HEADERS: Final = {
 class Lines:
     """A response with one JSON document per line. It is sent in slices, so that other requests are served in between."""
 
-    slices: Iterable[bytes]
+    slices: Iterable[Iterable[Any]]
 
 
 @attrs.frozen
@@ -63,23 +62,15 @@ class ControlRequest:
 Serve = Callable[[ControlRequest], Awaitable[Answer | Lines]]
 
 
-@attrs.frozen
-class Control:
-    """The handler of a control request, and the size limit of its body."""
-
-    serve: Serve
-    max_body_bytes: int = DEFAULT_BODY_LIMIT
-
-
-ROWS: Final[list[tuple[str, str, Control]]] = []
+ROWS: Final[list[tuple[str, str, Serve]]] = []
 """Everything registered by `control`."""
 
 
-def control(method: str, path: str, *, max_body_bytes: int = DEFAULT_BODY_LIMIT) -> Callable[[Serve], Serve]:
+def control(method: str, path: str) -> Callable[[Serve], Serve]:
     """Registers the decorated function for a path under `/_emulator/`."""
 
     def register(function: Serve) -> Serve:
-        ROWS.append((method, PREFIX + path, Control(function, max_body_bytes)))
+        ROWS.append((method, PREFIX + path, function))
         return function
 
     return register
@@ -100,16 +91,8 @@ def checked(declared: Any, request: ControlRequest) -> dict[str, Any]:
     return body
 
 
-def checked_query(declared: Any, request: ControlRequest) -> dict[str, Any]:
-    """Returns the query, converted to its declared types. Raises Refusal if it breaks their rules."""
-    values = typed(declared, request.query)
-    if broken := broken_rules(declared, values, now=request.service.clock.datetime()):
-        raise InvalidInput("the query is invalid", broken)
-    return values
-
-
-MAX_EVENTS_BYTES: Final = 16_777_216
-"""The maximum size of a request to publish."""
+MAX_BODY_BYTES: Final = 16_777_216
+"""The maximum size of a request. Requests to publish events are the largest."""
 
 _LINES_AT_ONCE: Final = 1_000
 
@@ -125,16 +108,17 @@ async def redirect_to_dashboard(request: ControlRequest) -> Answer:
     return Answer(307, b"", {"Location": PREFIX})
 
 
-ROWS.append(("GET", ROOT, Control(redirect_to_dashboard)))
+ROWS.append(("GET", ROOT, redirect_to_dashboard))
 
 
 @control("GET", "ledger")
-async def ledger(request: ControlRequest) -> Answer:
+async def get_ledger(request: ControlRequest) -> Answer:
     """Returns the service's stored data and the requests it received."""
-    made = Ledger(request.service.state, request.service.log, request.service.deliveries)
-    for _ in made.steps():
+    found: dict[str, Any] = {}
+    for each in ledger(request.service.state, request.service.log, request.service.deliveries):
+        found = each
         await asyncio.sleep(0)  # a large ledger takes seconds, so other requests run in between
-    return answer(made.result)
+    return answer(found)
 
 
 @control("GET", "audiences/{account_id}/{audience_id}/members")
@@ -156,7 +140,7 @@ async def catalog_products(request: ControlRequest) -> Lines:
     if catalog is None:
         raise ads_not_found(catalog_id=request.parameters["catalog_id"])
     stock = catalog.stock
-    return Lines(b"".join(orjson.dumps(stock.fields(item)) + b"\n" for item in items) for items in stock.slices())
+    return Lines(map(stock.fields, items) for items in stock.slices())
 
 
 @control("GET", "posts/{post_id}")
@@ -210,13 +194,13 @@ class Excerpt(TypedDict, total=False):
 @control("GET", "requests")
 async def requests(request: ControlRequest) -> Lines:
     """Returns the received requests, oldest first."""
-    log, wanted = request.service.log, checked_query(Excerpt, request)
+    log, wanted = request.service.log, typed(Excerpt, request.query)
+    if broken := broken_rules(Excerpt, wanted, now=request.service.clock.datetime()):
+        raise InvalidInput("the query is invalid", broken)
     limit = wanted.get("limit", len(log.records))
     records = log.after(wanted["after"], limit) if "after" in wanted else log.newest(limit)
-    return Lines(
-        b"".join(orjson.dumps(record.to_dict()) + b"\n" for record in records[start : start + _LINES_AT_ONCE])
-        for start in range(0, len(records), _LINES_AT_ONCE)
-    )
+    starts = range(0, len(records), _LINES_AT_ONCE)
+    return Lines(map(RequestRecord.to_dict, records[start : start + _LINES_AT_ONCE]) for start in starts)
 
 
 @control("GET", "requests/{number}")
@@ -259,8 +243,7 @@ async def get_webhooks(request: ControlRequest) -> Answer:
 @control("GET", "faults")
 async def get_faults(request: ControlRequest) -> Answer:
     """Returns the active faults in the order they were added, and the most recent spent ones."""
-    faults = request.service.faults
-    return answer({"faults": faults.to_wire(), "spent": faults.spent_to_wire()})
+    return answer(request.service.faults.to_wire())
 
 
 @control("POST", "faults")
@@ -287,7 +270,7 @@ async def add_stub(request: ControlRequest) -> Answer:
     """Adds a response for a path that is not implemented, and returns it with its defaults."""
     stub = Stub(**checked(Stub, request))
     problem = stub.problem()
-    if problem is None and await is_implemented(stub.method, stub.path):
+    if problem is None and is_implemented(stub.method, stub.path):
         problem = "the emulator implements this endpoint: add a fault to change its response"
     if problem is not None:
         raise Refusal(400, "INVALID_PARAMETER", problem, parameter="path")
@@ -413,7 +396,7 @@ async def map_webhook(request: ControlRequest) -> Answer:
     return answer(outgoing.targets)
 
 
-@control("POST", "events", max_body_bytes=MAX_EVENTS_BYTES)
+@control("POST", "events")
 async def publish_events(request: ControlRequest) -> Answer:
     """Publishes one or more activity events or posts. Returns when everything is queued."""
     return answer(await request.service.publishing.publish(request.body))
@@ -466,7 +449,7 @@ async def serve_control(service: Service, request: web.BaseRequest) -> web.Strea
     stream = web.StreamResponse(headers=headers | {"Content-Type": NDJSON})
     await stream.prepare(request)
     for each in response.slices:
-        await stream.write(each)
+        await stream.write(b"".join(orjson.dumps(value) + b"\n" for value in each))
         await asyncio.sleep(0)  # writing to a fast reader never waits, so other requests would starve
     return stream
 
@@ -476,15 +459,15 @@ async def _respond(service: Service, request: web.BaseRequest) -> Answer | Lines
     match = await CONTROLS.find(request)
     if match.entry is None:
         raise match.refusal()
-    raw = await read_body(request, match.entry.max_body_bytes)
+    raw = await read_body(request, MAX_BODY_BYTES)
     if raw is None:
-        raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {match.entry.max_body_bytes:,} bytes")
+        raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {MAX_BODY_BYTES:,} bytes")
     if raw and request.content_type in _FORM_TYPES:
         message = f"the control plane does not accept {request.content_type}: send the body as application/json"
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", message)
     try:
         body = decode_json(raw or b"null")
-        return await match.entry.serve(ControlRequest(service, dict(match.parameters), request.query, body))
+        return await match.entry(ControlRequest(service, dict(match.parameters), request.query, body))
     except InvalidInput as problem:
         raise Refusal(400, "INVALID_PARAMETER", str(problem)) from None
     except ValueError:
@@ -498,9 +481,5 @@ def _members(request: ControlRequest, held: Mapping[OwnedId, Any], parameter: st
         kind = parameter.removesuffix("_id")
         message = f"the account {account_id} has no {kind} {own_id}: GET {PREFIX}seed lists the ids of every account"
         raise Refusal(404, "NOT_FOUND", message, parameter=parameter)
-    return Lines(_member_lines(found.members, request.service.clock.now()))
-
-
-def _member_lines(members: Members, now: float) -> Iterator[bytes]:
-    for pairs in members.slices(now):
-        yield b"".join(orjson.dumps({"kind": kind, "value": value}) + b"\n" for kind, value in pairs)
+    slices = found.members.slices(request.service.clock.now())
+    return Lines(({"kind": kind, "value": value} for kind, value in pairs) for pairs in slices)

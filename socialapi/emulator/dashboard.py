@@ -6,7 +6,7 @@ import hashlib
 import heapq
 import importlib.resources
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from socialapi.emulator.rate_limits import RateLimits
@@ -43,24 +43,23 @@ def _allowed(tag: str, text: str) -> str:
 def overview(service: Service) -> Row:
     """Returns the time, counts of the stored data, and the number of requests, streams, webhooks and faults."""
     state = service.state
-    live_lists = [owned_id for owned_id, each in state.do_not_reach_lists.items() if not each.deleted]
-    catalogs = list(state.catalogs.all())
-    fullest = heapq.nlargest(MAX_ROWS, catalogs, key=lambda catalog: catalog.stock.size)
+    live_lists = {owned_id: each for owned_id, each in state.do_not_reach_lists.items() if not each.deleted}
+    fullest = heapq.nlargest(MAX_ROWS, state.catalogs.values(), key=lambda catalog: catalog.stock.size)
     return {
         **clock(service),
         "resets": service.resets,
         "requests": {"received": service.log.received, **service.log.totals()},
         "streams": len(service.streams.streams),
         "webhooks": len(state.platform.webhooks),
-        "faults": len(service.faults.to_wire()),
+        "faults": len(service.faults.to_wire()["faults"]),
         "apps": len(state.apps),
         "users": len(state.users),
         "posts": state.platform.posts.total,
         "accounts": sum(1 for _ in state.advertising.accounts.live()),
-        "audiences": _owned(state.audiences, list(state.audiences)),
-        "do_not_reach_lists": _owned(state.do_not_reach_lists, live_lists),
+        "audiences": _owned(state.audiences),
+        "do_not_reach_lists": _owned(live_lists),
         "catalogs": {
-            "total": len(catalogs),
+            "total": len(state.catalogs),
             "rows": [
                 {"id": each.id, "user_id": each.user_id, "name": each.name, "products": each.stock.size}
                 for each in fullest
@@ -101,12 +100,11 @@ def webhooks(service: Service) -> Row:
     return {"webhooks": rows, "targets": dict(targets)}
 
 
-def _owned(held: Mapping[OwnedId, Audience] | Mapping[OwnedId, DoNotReach], ids: Sequence[OwnedId]) -> Row:
-    # Sorts the ids rather than complete rows, because there may be many thousands.
-    fullest = heapq.nlargest(MAX_ROWS, ids, key=lambda owned_id: held[owned_id].members.held)
-    records = [(*owned_id, held[owned_id]) for owned_id in fullest]
+def _owned(held: Mapping[OwnedId, Audience | DoNotReach]) -> Row:
+    # Sorts the records rather than complete rows, because there may be many thousands.
+    fullest = heapq.nlargest(MAX_ROWS, held.items(), key=lambda item: item[1].members.held)
     rows = [
         {"account_id": account_id, "id": own_id, "name": record.name, "identifiers": record.members.held}
-        for account_id, own_id, record in records
+        for (account_id, own_id), record in fullest
     ]
-    return {"total": len(ids), "rows": rows}
+    return {"total": len(held), "rows": rows}

@@ -96,7 +96,8 @@ class Exchange:
         note = ""
         if self.request.size:
             text = self.request.text
-            words += ["--data-binary", "@body" if text is None else text]
+            # Not --data-binary, which sends the content of a file if the text starts with @ and the file's name.
+            words += ["--data-binary", "@body"] if text is None else ["--data-raw", text]
             missing = "the body was not kept (too long, or not text): save it in a file named body"
             note = missing if text is None else ""
         return {"curl": shlex.join(words), "note": note}

@@ -8,7 +8,7 @@ import json
 import random
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, get_args
 
 import attrs
@@ -91,49 +91,32 @@ _Name = Annotated[str, Pattern("[A-Za-z]+", "must contain only letters")]
 
 _RESOURCE: Final = {"resource_id": "1", "resource_type": "tweet"}
 
-PROBLEM_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "client-disconnected": {},
-    "client-forbidden": {
-        "reason": "official-client-forbidden",
-        "registration_url": "https://developer.example/enrol",
-    },
-    "conflict": {},
-    "disallowed-resource": {**_RESOURCE, "section": "data"},
-    "duplicate-rules": {"id": "1", "value": "cats"},
-    "invalid-request": {"errors": [{"message": "a scripted fault", "parameters": {"ids": ["1"]}}]},
-    "invalid-rules": {},
-    "noncompliant-rules": {},
-    "rule-cap": {},
-    "unsupported-authentication": {},
-    "not-authorized-for-field": {"field": "confirmed_email", "resource_type": "user", "section": "data"},
-    "not-authorized-for-resource": {**_RESOURCE, "value": "1", "section": "data", "parameter": "ids"},
-    "operational-disconnect": {"disconnect_type": "OperationalDisconnect"},
-    "resource-not-found": {**_RESOURCE, "parameter": "ids", "value": "1"},
-    "resource-unavailable": {**_RESOURCE, "parameter": "ids"},
-    "streaming-connection": {"connection_issue": "TooManyConnections"},
-    "usage-capped": {"period": "Monthly", "scope": "Product"},
-}
-"""The documented problem types, each with the fields that a fault sends by default."""
-_PROBLEM_STATUSES: Final[Mapping[str, int]] = {
-    "client-disconnected": 503,
-    "operational-disconnect": 503,
-    "resource-unavailable": 503,
-    "conflict": 409,
-    "duplicate-rules": 409,
-    "resource-not-found": 404,
-    "streaming-connection": 429,
-    "usage-capped": 429,
-    "invalid-request": 400,
-    "invalid-rules": 400,
-    "rule-cap": 400,
-} | dict.fromkeys(
-    (
-        *("client-forbidden", "disallowed-resource", "noncompliant-rules", "unsupported-authentication"),
-        *("not-authorized-for-field", "not-authorized-for-resource"),
+_PROBLEMS: Final[Mapping[str, tuple[int, Mapping[str, Any]]]] = {
+    "client-disconnected": (503, {}),
+    "client-forbidden": (
+        403,
+        {"reason": "official-client-forbidden", "registration_url": "https://developer.example/enrol"},
     ),
-    403,
-)
-"""The usual status of each problem type; the documentation does not specify it."""
+    "conflict": (409, {}),
+    "disallowed-resource": (403, {**_RESOURCE, "section": "data"}),
+    "duplicate-rules": (409, {"id": "1", "value": "cats"}),
+    "invalid-request": (400, {"errors": [{"message": "a scripted fault", "parameters": {"ids": ["1"]}}]}),
+    "invalid-rules": (400, {}),
+    "noncompliant-rules": (403, {}),
+    "rule-cap": (400, {}),
+    "unsupported-authentication": (403, {}),
+    "not-authorized-for-field": (403, {"field": "confirmed_email", "resource_type": "user", "section": "data"}),
+    "not-authorized-for-resource": (403, {**_RESOURCE, "value": "1", "section": "data", "parameter": "ids"}),
+    "operational-disconnect": (503, {"disconnect_type": "OperationalDisconnect"}),
+    "resource-not-found": (404, {**_RESOURCE, "parameter": "ids", "value": "1"}),
+    "resource-unavailable": (503, {**_RESOURCE, "parameter": "ids"}),
+    "streaming-connection": (429, {"connection_issue": "TooManyConnections"}),
+    "usage-capped": (429, {"period": "Monthly", "scope": "Product"}),
+}
+"""The documented problem types, each with its usual status, which the documentation does not specify, and with the
+fields that a fault sends by default.
+"""
+PROBLEM_FIELDS: Final = {slug: fields for slug, (_, fields) in _PROBLEMS.items()}
 
 
 @attrs.frozen(kw_only=True)
@@ -296,18 +279,21 @@ class Faults:
         given = {name: value for name, value in declared.items() if value is not None}
         if broken := broken_rules(Fault, given, now=datetime.datetime.now(datetime.UTC)):
             raise InvalidInput("invalid fault", broken)
-        fault = _with_times(Fault(**given))
+        fault = Fault(**given)
+        if fault.times is None and fault.probability is None and fault.fault != "latency":
+            fault = attrs.evolve(fault, times=1)
         self._scripted.append(_ScriptedFault(fault, self._added))
         self._added += 1
         return fault
 
-    def to_wire(self) -> list[dict[str, Any]]:
-        """Returns the faults that can still apply, each with the number of times left, or null if unlimited."""
-        return list(map(_to_wire, self._scripted))
-
-    def spent_to_wire(self) -> list[dict[str, Any]]:
-        """Returns the most recent spent faults."""
-        return list(map(_to_wire, self._spent))
+    def to_wire(self) -> dict[str, list[dict[str, Any]]]:
+        """Returns the faults that can still apply, each with the number of times left, or null if unlimited, and the
+        most recent spent faults.
+        """
+        lists = {"faults": self._scripted, "spent": self._spent}
+        return {
+            name: [{**attrs.asdict(each.fault), "left": each.left} for each in kept] for name, kept in lists.items()
+        }
 
     def clear(self) -> None:
         """Removes all faults; faults in progress continue to their end."""
@@ -357,16 +343,6 @@ class Faults:
         self._scripted = [each for each in self._scripted if each.left != 0]
 
 
-def _to_wire(scripted: _ScriptedFault) -> dict[str, Any]:
-    return {**attrs.asdict(scripted.fault), "left": scripted.left}
-
-
-def _with_times(fault: Fault) -> Fault:
-    """Returns the fault with the default for `times`, which is one unless it has a probability or is `latency`."""
-    is_endless = fault.probability is not None or fault.fault == "latency"
-    return fault if fault.times is not None or is_endless else attrs.evolve(fault, times=1)
-
-
 _ENDPOINT_FAULTS: Final = frozenset((*BATCH_FAULTS, *PRODUCT_FAULTS, *LINK_FAULTS, *STREAM_FAULTS, *DELIVERY_FAULTS))
 """Faults that apply only to endpoints that declare them."""
 
@@ -378,15 +354,6 @@ LONGEST_STALL_SECONDS: Final = 600.0
 
 _CHECK_INTERVAL_SECONDS: Final = 0.05
 _DRIPS: Final = 20
-
-
-def _status(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
-    slug, fields = scripted_problem(fault)
-    status = fault.status or _PROBLEM_STATUSES.get(slug, 503)
-    refusal = Refusal(
-        status, code_of(status), "a scripted fault", headers=_retry_after(fault), problem=slug, extra=fields
-    )
-    return refused(refusal, style, parameters, problem_base_url)
 
 
 def scripted_problem(fault: Fault) -> tuple[str, dict[str, Any]]:
@@ -402,43 +369,46 @@ def scripted_problem(fault: Fault) -> tuple[str, dict[str, Any]]:
     return slug, fields | dict(fault.problem_fields or {})
 
 
-def _html(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
-    status = fault.status or 503
-    title = f"{status} {phrase(status)}"
-    page = f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
-    return Answer(status, page.encode(), _retry_after(fault), "text/html; charset=utf-8")
+_ALTERING: Final = ("joined_headers", "decimal_headers", "odd_token")
+"""Faults that change the headers or the body of a response."""
 
 
-def _operation_error(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
-    error = {
-        "index": fault.index or 0,
-        "code": "INVALID_PARAMETER",
-        "message": "a scripted fault",
-        "parameter": "params.users",
-    }
-    refusal = Refusal(400, "INVALID_PARAMETER", "a scripted fault", operation_errors=[error])
+def answer_instead(
+    fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str
+) -> Answer | None:
+    """Returns the response that replaces the service's own, before authentication, or None if the request is to be
+    processed.
+    """
+    again = fault.retry_after_seconds
+    headers = {} if again is None else {"Retry-After": f"{again:.15g}"}
+    if fault.fault == "html":
+        status = fault.status or 503
+        title = f"{status} {phrase(status)}"
+        page = f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
+        return Answer(status, page.encode(), headers, "text/html; charset=utf-8")
+    refusal = Refusal(400, "INVALID_PARAMETER", "a scripted fault")
+    if fault.fault == "operation_error":
+        about = {"index": fault.index or 0, "parameter": "params.users"}
+        refusal.operation_errors = [about | {"code": refusal.code, "message": refusal.message}]
+    elif fault.fault == "status" or (fault.fault in _ALTERING and fault.status is not None):
+        slug, fields = scripted_problem(fault)
+        status = fault.status or (_PROBLEMS[slug][0] if slug else 503)
+        refusal = Refusal(status, code_of(status), "a scripted fault", headers=headers, problem=slug, extra=fields)
+    else:
+        return None
     return refused(refusal, style, parameters, problem_base_url)
 
 
-def _retry_after(fault: Fault) -> dict[str, str]:
-    return {} if fault.retry_after_seconds is None else {"Retry-After": f"{fault.retry_after_seconds:.15g}"}
-
-
-Instead = Callable[[Fault, ApiStyle, Mapping[str, str], str], Answer]
-
-INSTEAD: Final[Mapping[str, Instead]] = {
-    "status": _status,
-    "html": _html,
-    "operation_error": _operation_error,
-}
-"""Faults that replace the service's response, before authentication."""
-
-
-def instead_of_service(fault: Fault | None) -> Instead | None:
-    """Returns the response that replaces the service's own, or None."""
-    if fault is None:
-        return None
-    return _status if fault.fault in ALTERED and fault.status is not None else INSTEAD.get(fault.fault)
+def altered(fault: Fault, headers: dict[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
+    """Returns the headers and the body of a response, as the fault changes them."""
+    match fault.fault:
+        case "joined_headers":
+            return _with_limits(headers, lambda value: f"{value}, {value}"), body
+        case "decimal_headers":
+            return _with_limits(headers, lambda value: value if "." in value else f"{value}.0"), body
+        case "odd_token":
+            return headers, _odd_token(body)
+    return headers, body
 
 
 _OF_LIMITS: Final = ("-limit", "-remaining", "-reset", "retry-after")
@@ -460,18 +430,48 @@ def _odd_token(body: bytes) -> bytes:
     return json.dumps(answer | odd).encode()
 
 
-ALTERED: Final[Mapping[str, Callable[[Mapping[str, str], bytes], tuple[Mapping[str, str], bytes]]]] = {
-    "joined_headers": lambda headers, body: (_with_limits(headers, lambda value: f"{value}, {value}"), body),
-    "decimal_headers": lambda headers, body: (
-        _with_limits(headers, lambda value: value if "." in value else f"{value}.0"),
-        body,
-    ),
-    "odd_token": lambda headers, body: (headers, _odd_token(body)),
-}
-"""Faults that change the headers or the body of a response."""
+SILENT: Final = ("reset_before", "stall")
+"""Faults that end a connection without a response, before authentication."""
+BADLY_SENT: Final = ("reset_after", "truncate", "slow")
+"""Faults that process the request and mishandle its response."""
 
 
-def reset(request: web.BaseRequest) -> None:
+async def end_silently(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
+    """Resets the connection. A stall first waits until the client has disconnected or the stall is over. aiohttp
+    reveals a disconnected client only by its missing transport.
+    """
+    clock = asyncio.get_running_loop().time
+    seconds = LONGEST_STALL_SECONDS if fault.delay_seconds is None else fault.delay_seconds
+    ends_at = clock() + (seconds if fault.fault == "stall" else 0.0)
+    while request.transport is not None and not pauses.ended and (left := ends_at - clock()) > 0:
+        await pauses.pause(min(left, _CHECK_INTERVAL_SECONDS))
+    _reset(request)
+
+
+async def send_badly(
+    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
+) -> None:
+    """Sends a response in pieces, without its end, or not at all. A truncated response lacks at least one byte, so that
+    it is never complete.
+    """
+    if fault.fault == "reset_after":
+        _reset(request)
+        return
+    await response.prepare(request)
+    if fault.fault == "truncate":
+        wanted = len(body) // 2 if fault.after_bytes is None else fault.after_bytes
+        await response.write(body[: min(wanted, len(body) - 1)])
+        if request.transport is not None:
+            request.transport.close()
+        return
+    seconds = 1.0 if fault.delay_seconds is None else fault.delay_seconds
+    size = max(1, -(-len(body) // _DRIPS))
+    for start in range(0, len(body), size):
+        await pauses.pause(seconds * size / len(body))
+        await response.write(body[start : start + size])
+
+
+def _reset(request: web.BaseRequest) -> None:
     """Closes the connection with RST: unsent data is lost, and the client sees an error instead of the end of the
     response.
     """
@@ -481,60 +481,3 @@ def reset(request: web.BaseRequest) -> None:
     connection = transport.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
-
-
-async def _reset_before(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
-    reset(request)
-
-
-async def _stall(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
-    """Waits until the client has disconnected or the stall is over. aiohttp reveals a disconnected client only by its
-    missing transport.
-    """
-    clock = asyncio.get_running_loop().time
-    ends_at = clock() + (LONGEST_STALL_SECONDS if fault.delay_seconds is None else fault.delay_seconds)
-    while request.transport is not None and not pauses.ended and (left := ends_at - clock()) > 0:
-        await pauses.pause(min(left, _CHECK_INTERVAL_SECONDS))
-    reset(request)
-
-
-SILENCE: Final[Mapping[str, Callable[[web.BaseRequest, Fault, Pauses], Awaitable[None]]]] = {
-    "reset_before": _reset_before,
-    "stall": _stall,
-}
-"""Faults that end a connection without a response, before authentication."""
-
-
-Delivery = Callable[[web.BaseRequest, web.StreamResponse, bytes, Fault, Pauses], Awaitable[None]]
-
-
-async def _reset_after(
-    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
-) -> None:
-    reset(request)
-
-
-async def _truncate(
-    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
-) -> None:
-    """Sends the response without its end. Always omits at least one byte, so that the response is never complete."""
-    wanted = len(body) // 2 if fault.after_bytes is None else fault.after_bytes
-    await response.prepare(request)
-    await response.write(body[: min(wanted, len(body) - 1)])
-    if request.transport is not None:
-        request.transport.close()
-
-
-async def _slow(
-    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
-) -> None:
-    seconds = 1.0 if fault.delay_seconds is None else fault.delay_seconds
-    size = max(1, -(-len(body) // _DRIPS))
-    await response.prepare(request)
-    for start in range(0, len(body), size):
-        await pauses.pause(seconds * size / len(body))
-        await response.write(body[start : start + size])
-
-
-DELIVERY: Final[Mapping[str, Delivery]] = {"reset_after": _reset_after, "truncate": _truncate, "slow": _slow}
-"""Faults that process the request and mishandle its response."""

@@ -3,21 +3,22 @@
 import functools
 import importlib
 import pkgutil
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Final, Protocol, cast, get_origin
+from typing import Any, Final, cast, get_origin
+from urllib.parse import unquote
 
 import attrs
 import orjson
-import yarl
-from aiohttp import web
 
 from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
-from socialapi.emulator.advertising.state import Table
+from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.auth import Authenticate, any_caller, caller_of
 from socialapi.emulator.faults import STREAM_FAULTS, Fault
+from socialapi.emulator.platform.streaming import LiveStream
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ApiStyle, InvalidRequest, Refusal, style_of
-from socialapi.emulator.routing import MOUNTS, Dispatcher, Match, mounted_paths
+from socialapi.emulator.routing import Dispatcher, Match, mount_of, mounted_paths
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller, State, User
 from socialapi.emulator.stubs import Stubs
@@ -63,6 +64,13 @@ class Call:
         """The id of the account in the path."""
         return self.path["account_id"]
 
+    @property
+    def account(self) -> Record:
+        """The account in the path, which authentication has found."""
+        account = self.state.advertising.accounts.get(self.account_id)
+        assert account is not None
+        return account
+
     def table(self, kind: str) -> Table:
         """Returns the records of a kind that belong to the account, for example `line_items`."""
         return self.state.advertising.table(self.account_id, kind)
@@ -73,14 +81,7 @@ class Call:
         return 201 if self.route.created else 200
 
 
-class StreamAnswer(Protocol):
-    """An endless response, which writes itself to the client. `serve` is called exactly once."""
-
-    async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Prepares and writes the response. Returns when the response ends."""
-
-
-Handler = Callable[[Call], Awaitable[Answer | StreamAnswer]]
+Handler = Callable[[Call], Awaitable[Answer | LiveStream]]
 Measure = Callable[[Received], tuple[int | None, int | None]]
 Rules = Callable[[Call], Iterable[BrokenRule]]
 
@@ -154,18 +155,8 @@ def serves(
     """
 
     def register(handler: Handler) -> Handler:
-        _REGISTERED.append(
-            Endpoint(
-                route=route,
-                handler=handler,
-                authenticate=caller or caller_of(route),
-                rules=rules,
-                refuse=refuse,
-                checks_body=checks_body,
-                measure=measure,
-                own_faults=faults,
-            )
-        )
+        authenticate = caller or caller_of(route)
+        _REGISTERED.append(Endpoint(route, handler, authenticate, rules, refuse, checks_body, measure, faults))
         return handler
 
     return register
@@ -179,26 +170,18 @@ def endpoint_table() -> Dispatcher[Endpoint]:
     )
 
 
-@attrs.frozen
-class _Asked:
-    """The part of a request that a dispatcher reads."""
-
-    method: str
-    rel_url: yarl.URL
-
-
-async def is_implemented(method: str, path: str) -> bool:
+def is_implemented(method: str, path: str) -> bool:
     """Returns whether an endpoint serves this path of the service."""
-    urls = [yarl.URL(mount + path, encoded=True) for mount in MOUNTS.values()]
-    found = [await endpoint_table().find(cast("Any", _Asked(method, url))) for url in urls]
-    return any(each.entry is not None for each in found)
+    paths = [endpoint.route.path for endpoint in endpoints() if endpoint.route.method == method]
+    patterns = ("[^/]+".join(map(re.escape, re.split(r"\{\w+\}", each))) for each in paths)
+    return any(re.fullmatch(pattern, unquote(path)) for pattern in patterns)
 
 
 def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint] | None:
     """Returns an endpoint that answers a request with its latest matching stub. Like other endpoints, it checks
     credentials.
     """
-    mount = next((each for each in sorted(MOUNTS.values(), reverse=True) if path.startswith(f"{each}/")), "")
+    mount = mount_of(path)
     stub = stubs.find(method, path.removeprefix(mount), query)
     if stub is None:
         return None

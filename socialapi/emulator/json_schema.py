@@ -14,12 +14,7 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from socialapi.internal.unset import Unset
 from socialapi.models.accounts import AnyFeatureKey, FeaturesAdded
 from socialapi.models.content import ArticleDraft
-from socialapi.models.events import (
-    DEPRECATED_EVENT_TYPES,
-    EVENT_TYPE_ALIASES,
-    EventType,
-    SubscriptionDraft,
-)
+from socialapi.models.events import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, EventType, SubscriptionDraft
 from socialapi.models.oauth import AppOnlyTokenRequest, InvalidateTokenRequest, OAuth2TokenRequest
 from socialapi.models.posts import PostDraft
 from socialapi.models.products import MAX_PRODUCTS, Product, ProductsBody
@@ -92,10 +87,6 @@ class JsonSchemas:
         """Returns the schemas of the fields of a class, by wire name."""
         return {name: self.of(kind) for name, kind in fields_of(cls).items()}
 
-    def resolved(self, schema: Schema) -> Schema:
-        """Returns the component that a reference points to, or the schema itself."""
-        return self.components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-
     def _component(self, cls: Any) -> Schema:
         name = cls.__name__
         if name not in self._classes:
@@ -123,7 +114,7 @@ class JsonSchemas:
             members = {tag: self.of(member) for tag, member in members_by_tag(base, field).items()}
             for tag, reference in members.items():
                 # The field has a default in Python, but is required on the wire to distinguish the classes.
-                component = self.resolved(reference)
+                component = self.components[reference["$ref"].rpartition("/")[2]]
                 component["required"] = list(dict.fromkeys((*component.get("required", ()), field)))
                 component["properties"][field] = {"const": tag}
             mapping = {tag: reference["$ref"] for tag, reference in members.items()}

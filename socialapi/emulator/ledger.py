@@ -108,55 +108,46 @@ def _summary(counts: Counter[int | None]) -> dict[str, Any]:
     }
 
 
-Entry = dict[str, Any]
-
-
-class Ledger:
-    """A summary: the members of each audience and list, responses by route and status, and deliveries.
+def ledger(state: State, log: RequestLog, deliveries: Deliveries) -> Iterator[dict[str, Any]]:
+    """Computes a summary: the members of each audience and list, responses by route and status, and deliveries.
 
     The current members and the `products` of each catalog are given as a number and a `Checksum`. `records` counts the
-    other undeleted records, by account and kind.
-
-    It is computed in steps, because millions of members take seconds: iterate over `steps`, then
-    read `result`.
+    other undeleted records, by account and kind. Yields the summary after each table and each slice of members, because
+    millions of members take seconds. The last one is complete.
     """
+    now, tables, catalogs = state.clock.now(), list(state.advertising.tables.items()), list(state.catalogs.values())
+    unread: list[tuple[dict[str, Any], Members]] = []
 
-    def __init__(self, state: State, log: RequestLog, deliveries: Deliveries) -> None:
-        self._now = state.clock.now()
-        self._tables = state.advertising.tables()
-        self._to_do: list[tuple[Entry, Members]] = []
-        self._stocks = [(catalog.id, catalog.stock) for catalog in state.catalogs.all()]
-        self.result: dict[str, Any] = {
-            "audiences": self._by_account(state.audiences),
-            "do_not_reach_lists": self._by_account(state.do_not_reach_lists),
-            "products": {},
-            "records": {},
-            "requests": log.summary(),
-            "deliveries": deliveries.summary(),
-        }
-
-    def steps(self) -> Iterator[None]:
-        """Computes the summary, one table or one slice of members per step."""
-        for account_id, kind, table in self._tables:
-            self.result["records"].setdefault(account_id, {})[kind] = sum(1 for _ in table.live())
-            yield
-        for entry, members in self._to_do:
-            total = Checksum()
-            for pairs in members.slices(self._now):
-                total.add(f"{kind}:{value}".encode() for kind, value in pairs)
-                yield
-            entry |= {"members": total.count, "checksum": str(total)}
-        for catalog_id, stock in self._stocks:
-            products = Checksum()
-            for items in stock.slices():
-                products.add(item.content for item in items)
-                yield
-            self.result["products"][catalog_id] = {"count": products.count, "checksum": str(products)}
-
-    def _by_account(self, held: Mapping[OwnedId, Audience] | Mapping[OwnedId, DoNotReach]) -> dict[str, Entry]:
-        nested: dict[str, Entry] = {}
+    def by_account(held: Mapping[OwnedId, Audience | DoNotReach]) -> dict[str, dict[str, Any]]:
+        nested: dict[str, dict[str, Any]] = {}
         for (account_id, own_id), record in held.items():
-            entry: Entry = {"deleted": record.deleted} if isinstance(record, DoNotReach) else {}
+            entry: dict[str, Any] = {"deleted": record.deleted} if isinstance(record, DoNotReach) else {}
             nested.setdefault(account_id, {})[own_id] = entry
-            self._to_do.append((entry, record.members))
+            unread.append((entry, record.members))
         return nested
+
+    result: dict[str, Any] = {
+        "audiences": by_account(state.audiences),
+        "do_not_reach_lists": by_account(state.do_not_reach_lists),
+        "products": {},
+        "records": {},
+        "requests": log.summary(),
+        "deliveries": deliveries.summary(),
+    }
+    yield result
+    for (account_id, kind), table in tables:
+        result["records"].setdefault(account_id, {})[kind] = sum(1 for _ in table.live())
+        yield result
+    for entry, members in unread:
+        total = Checksum()
+        for pairs in members.slices(now):
+            total.add(f"{kind}:{value}".encode() for kind, value in pairs)
+            yield result
+        entry |= {"members": total.count, "checksum": str(total)}
+    for catalog in catalogs:
+        products = Checksum()
+        for items in catalog.stock.slices():
+            products.add(item.content for item in items)
+            yield result
+        result["products"][catalog.id] = {"count": products.count, "checksum": str(products)}
+    yield result

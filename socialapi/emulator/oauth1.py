@@ -9,10 +9,9 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import quote, unquote
 
-import attrs
-
+from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Refusal
 
 ALLOWED_SKEW_SECONDS: Final = 300
@@ -26,49 +25,29 @@ def unauthorized(message: str) -> Refusal:
     return Refusal(401, "UNAUTHORIZED_ACCESS", message)
 
 
-@attrs.frozen
-class Signed:
-    """The parts of a request that a signature covers, except the parameters in the header.
-
-    The body is needed to check its hash.
-    """
-
-    method: str
-    host: str
-    path: str
-    query: str
-    body: bytes | None
-    """The body, or None if it is over the limit and will be refused for that reason."""
-    is_form: bool
-
-
 class NonceMemory:
     """The nonces of recent requests, by timestamp. Older timestamps are refused, so their nonces are dropped."""
 
-    def __init__(self, capacity: int = NONCES_REMEMBERED) -> None:
-        self._capacity = capacity
-        self._count = 0
+    def __init__(self) -> None:
+        self.count: int = 0
         self._by_timestamp: dict[int, set[tuple[str, str, str]]] = {}
-
-    def __len__(self) -> int:
-        return self._count
 
     def is_new(self, timestamp: int, nonce: tuple[str, str, str], now: float) -> bool:
         """Returns whether the (key, token, nonce) is new for this timestamp, and stores it."""
-        if timestamp not in self._by_timestamp or self._count >= self._capacity:
+        if timestamp not in self._by_timestamp or self.count >= NONCES_REMEMBERED:
             self._forget(now)
         seen = self._by_timestamp.setdefault(timestamp, set())
         if nonce in seen:
             return False
         seen.add(nonce)
-        self._count += 1
+        self.count += 1
         return True
 
     def _forget(self, now: float) -> None:
         for timestamp in sorted(self._by_timestamp):
-            if timestamp >= now - ALLOWED_SKEW_SECONDS and self._count < self._capacity:
+            if timestamp >= now - ALLOWED_SKEW_SECONDS and self.count < NONCES_REMEMBERED:
                 return
-            self._count -= len(self._by_timestamp.pop(timestamp))
+            self.count -= len(self._by_timestamp.pop(timestamp))
 
 
 def header_parameters(header: str) -> dict[str, str]:
@@ -109,37 +88,32 @@ def check_parameters(protocol: Mapping[str, str], wall: float) -> None:
         raise unauthorized(f"oauth_timestamp is more than {ALLOWED_SKEW_SECONDS} s away from the emulator's time")
 
 
-def check_signature(signed: Signed, protocol: Mapping[str, str], secrets: tuple[str, str]) -> None:
-    """Refuses a signature that was not made with the secrets of the app and the token, and a wrong body hash."""
-    if not (signed.host + signed.path + signed.query).isascii():
+def check_signature(received: Received, protocol: Mapping[str, str], secrets: tuple[str, str]) -> None:
+    """Refuses a signature that was not made with the secrets of the app and the token, and a wrong body hash. Compares
+    in constant time, so that response times do not reveal how much of a guess was right.
+    """
+    if not (received.headers.get("Host", "") + received.path + received.query).isascii():
         raise unauthorized("the address is not ASCII, so it cannot be signed")
     body_hash = protocol.get("oauth_body_hash")
-    if body_hash is not None and signed.body is not None:
-        actual = base64.b64encode(hashlib.sha1(signed.body, usedforsecurity=False).digest())
-        if not _same(body_hash.encode(), actual):
+    # A body over the limit is refused for that reason.
+    if body_hash is not None and received.complete:
+        actual = base64.b64encode(hashlib.sha1(received.body, usedforsecurity=False).digest())
+        if not hmac.compare_digest(body_hash.encode(), actual):
             raise unauthorized("oauth_body_hash does not match the body")
     key = "&".join(_encoded(secret) for secret in secrets)
-    digest = hmac.digest(key.encode(), base_string(signed, protocol).encode(), "sha1")
-    if not _same(protocol["oauth_signature"].encode(), base64.b64encode(digest)):
+    digest = hmac.digest(key.encode(), base_string(received, protocol).encode(), "sha1")
+    if not hmac.compare_digest(protocol["oauth_signature"].encode(), base64.b64encode(digest)):
         raise unauthorized("the signature does not match the request")
 
 
-def base_string(signed: Signed, protocol: Mapping[str, str]) -> str:
+def base_string(received: Received, protocol: Mapping[str, str]) -> str:
     """Returns the text that is signed (RFC 5849, section 3.4.1)."""
     parameters = [(name, value) for name, value in protocol.items() if name != "oauth_signature"]
-    parameters += parse_qsl(signed.query, keep_blank_values=True)
-    if signed.is_form and signed.body is not None:
-        parameters += parse_qsl(signed.body.decode("utf-8", "replace"), keep_blank_values=True)
-    encoded = sorted((_encoded(name), _encoded(value)) for name, value in parameters)
+    encoded = sorted((_encoded(name), _encoded(value)) for name, value in parameters + received.pairs())
     normalized = "&".join(f"{name}={value}" for name, value in encoded)
-    host = signed.host.lower().removesuffix(":80")
-    return "&".join(map(_encoded, (signed.method.upper(), f"http://{host}{signed.path}", normalized)))
+    host = received.headers.get("Host", "").lower().removesuffix(":80")
+    return "&".join(map(_encoded, (received.method.upper(), f"http://{host}{received.path}", normalized)))
 
 
 def _encoded(text: str) -> str:
     return quote(text, safe="-._~")
-
-
-def _same(given: bytes, expected: bytes) -> bool:
-    """Compares in constant time, so that response times do not reveal how much of a guess was right."""
-    return hmac.compare_digest(given, expected)

@@ -9,13 +9,7 @@ import attrs
 
 from socialapi.emulator.arguments import sortable_fields, without_conditions
 from socialapi.emulator.handlers import endpoints
-from socialapi.emulator.json_schema import (
-    JsonSchemas,
-    Schema,
-    fields_of,
-    portable_pattern,
-    required_of,
-)
+from socialapi.emulator.json_schema import JsonSchemas, Schema, fields_of, portable_pattern, required_of
 from socialapi.emulator.openapi_answers import HEADERS, JSON, error_schemas, responses_of, shared_refusals
 from socialapi.emulator.platform.post_projection import EMAIL_SCOPE
 from socialapi.emulator.platform.selection import KNOWN_NAMES

@@ -57,7 +57,11 @@ def _response(description: str, schemas: Mapping[str, Schema]) -> dict[str, Any]
 
 def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:
     if typing.get_origin(route.result) is Streamed:
-        return _streamed(typing.get_args(route.result)[0], schemas)
+        item = typing.get_args(route.result)[0]
+        each = _ACTIVITY_EVENT if item is ActivityEvent else schemas.of(item)
+        text = "An endless sequence of lines, each a JSON document or empty"
+        # OpenAPI 3.1 cannot describe a sequence of documents, so their schema is in an extension.
+        return {"type": "string", "description": text, "x-item-schema": each}
     if not route.family.envelope:
         return schemas.of(route.result)
     is_page = route.is_paged
@@ -81,25 +85,17 @@ def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Sc
     return {"type": "object", "properties": properties, "anyOf": either}
 
 
-def _streamed(item: Any, schemas: JsonSchemas) -> Schema:
-    """Returns the response of a stream. OpenAPI 3.1 cannot describe a sequence of documents, so their schema is in an
-    extension.
-    """
-    each = _ACTIVITY_EVENT if item is ActivityEvent else schemas.of(item)
-    text = "An endless sequence of lines, each a JSON document or empty"
-    return {"type": "string", "description": text, "x-item-schema": each}
-
-
 _ACTIVITY_EVENT: Final[Schema] = {
     "type": "object",
     "required": ["data"],
     "properties": {
         "data": {
             "type": "object",
-            "required": ["event_type", "filter", "payload"],
+            "required": ["event_id", "event_type", "filter", "payload"],
             "properties": {
-                "event_uuid": {"type": "string"},
+                "event_id": {"type": "string"},
                 "event_type": {"type": "string"},
+                "created_at": {"type": "string"},
                 "filter": {"type": "object"},
                 "tag": {"type": "string"},
                 "payload": {"type": "object"},
@@ -240,12 +236,9 @@ _GENERIC: Final = "about:blank"
 
 
 def error_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """Returns the schemas without a model: parts of envelopes, errors, and all problems."""
-    return {**_ERRORS, **_problem_schemas(problem_base_url)}
-
-
-def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """Returns the schemas of problems. `Problem` is their union, discriminated by `type`."""
+    """Returns the schemas without a model: parts of envelopes, errors, and all problems. `Problem` is the union of the
+    problems, discriminated by `type`.
+    """
     schemas = JsonSchemas()
     by_type = {_GENERIC: _problem(schemas, Problem, _GENERIC, ())}
     for slug, cls in PROBLEM_TYPES.items():
@@ -257,7 +250,8 @@ def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
         "oneOf": [{"$ref": reference} for reference in references.values()],
         "discriminator": {"propertyName": "type", "mapping": references},
     }
-    return schemas.components | {names[url]: schema for url, schema in by_type.items()} | {"Problem": union}
+    problems = {names[url]: schema for url, schema in by_type.items()} | {"Problem": union}
+    return {**_ERRORS, **schemas.components, **problems}
 
 
 def _problem(schemas: JsonSchemas, cls: type[Problem], url: str, required: Sequence[str]) -> Schema:

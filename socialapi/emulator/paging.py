@@ -5,7 +5,6 @@ repeated or skipped when other items are created or deleted in the meantime.
 """
 
 import base64
-import binascii
 import hmac
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ import attrs
 import orjson
 
 from socialapi.emulator.handlers import Call
-from socialapi.emulator.responses import ApiStyle, invalid, style_of
+from socialapi.emulator.responses import invalid, style_of
 
 _KEY: Final = b"socialapi emulator pagination"
 _SEAL_BYTES: Final = 9
@@ -30,21 +29,14 @@ class Rows(Protocol):
 
     def before(self, cursor: Any) -> Iterator[int]:
         """Returns the positions before a cursor, nearest first, or none if pages only lead forward."""
+        return iter(())
 
     def cursor_of(self, position: int) -> Any:
         """Returns the cursor of an item as JSON, which is used to find its neighbors later."""
 
 
-class ForwardRows:
-    """A base class for orders whose pages only lead forward."""
-
-    def before(self, cursor: Any) -> Iterator[int]:
-        """Returns nothing, because pages only lead forward."""
-        return iter(())
-
-
 @attrs.frozen
-class Numbered:
+class Numbered(Rows):
     """Items with ascending numbers, which are also their positions and their cursors."""
 
     numbers: Sequence[int]
@@ -86,22 +78,8 @@ class Page:
         return {"result_count": len(self.positions)} | {name: token for name, token in tokens.items() if token}
 
 
-@attrs.frozen
-class _PageParameters:
-    """The names of the page parameters in an API, and the limits of page sizes. `maximum` is the largest page size if
-    the page parameters are not documented.
-    """
-
-    size: str
-    token: str
-    default: int
-    maximum: int = 1_000
-
-
-_PAGE_PARAMETERS: Final[Mapping[ApiStyle, _PageParameters]] = {
-    "ads": _PageParameters("count", "cursor", 200),
-    "platform": _PageParameters("max_results", "pagination_token", 100),
-}
+MAX_SIZE: Final = 1_000
+"""The largest page if the page parameters are not documented."""
 _DEFAULTS: Final[Mapping[str, Any]] = {"with_deleted": False, "with_active": True, "include_legacy_cards": False}
 """Parameters that have no effect when they have these values."""
 
@@ -113,10 +91,12 @@ def paginate(
 
     The last page has no next token. `default` replaces the API's default page size.
     """
-    parameters = _PAGE_PARAMETERS[style_of(call.route.family)]
-    size, name = _size(call, parameters, default), _collection_name(call, parameters)
-    token = call.query.get(parameters.token)
-    backward, cursor = (False, None) if token is None else _opened(token, name, parameters)
+    family = call.route.family
+    size = call.query.get(family.page_size_parameter, default or (100 if style_of(family) == "platform" else 200))
+    if not isinstance(size, int) or not 1 <= size <= MAX_SIZE:
+        raise invalid(family.page_size_parameter, f"must be 1 to {MAX_SIZE:,}", str(size)[:100])
+    token, name = call.query.get(family.page_token_parameter), _collection_name(call)
+    backward, cursor = (False, None) if token is None else _opened(token, name, family.page_token_parameter)
     found = list(islice(_accepted(accepts, (rows.before if backward else rows.after)(cursor)), size + 1))
     is_cut, shown = len(found) > size, found[:size]
     if backward:
@@ -145,18 +125,12 @@ def _accepted(accepts: Callable[[int], bool] | None, positions: Iterable[int]) -
     return (position for position in positions if accepts is None or accepts(position))
 
 
-def _size(call: Call, parameters: _PageParameters, default: int | None) -> int:
-    size = call.query.get(parameters.size, default or parameters.default)
-    if not isinstance(size, int) or not 1 <= size <= parameters.maximum:
-        raise invalid(parameters.size, f"must be 1 to {parameters.maximum:,}", str(size)[:100])
-    return size
-
-
-def _collection_name(call: Call, parameters: _PageParameters) -> str:
+def _collection_name(call: Call) -> str:
     """Returns the name of the collection for which a token is valid: the path, filters and order, but not the page size
     and fields.
     """
-    aside = {parameters.size, parameters.token, "with_total_count", "expansions"}
+    family = call.route.family
+    aside = {family.page_size_parameter, family.page_token_parameter, "with_total_count", "expansions"}
     asked = {name: value for name, value in call.query.items() if name not in aside and not name.endswith(".fields")}
     filters = sorted((name, value) for name, value in asked.items() if _DEFAULTS.get(name) is not value)
     return repr((call.route.path, sorted(call.path.items()), filters))
@@ -167,15 +141,15 @@ def _sealed(backward: bool, cursor: Any, name: str) -> str:
     return base64.urlsafe_b64encode(_seal(content, name) + content).decode().rstrip("=")
 
 
-def _opened(token: str, name: str, parameters: _PageParameters) -> tuple[bool, Any]:
+def _opened(token: str, name: str, parameter: str) -> tuple[bool, Any]:
     """Returns the direction and the cursor of a token, which must have been issued for this collection."""
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raw = b""
     content = raw[_SEAL_BYTES:]
     if not hmac.compare_digest(raw[:_SEAL_BYTES], _seal(content, name)):
-        raise invalid(parameters.token, "is not a token for this collection with these parameters", token[:100])
+        raise invalid(parameter, "is not a token for this collection with these parameters", token[:100])
     backward, cursor = orjson.loads(content)
     return backward, cursor
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 import attrs
 
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.responses import Refusal
 from socialapi.routes.oauth import APP_ONLY_TOKEN
 from socialapi.routes.route import OAUTH, RateLimit, Route
 
@@ -30,21 +29,11 @@ class Window:
     ends_at: float
     used: int = 0
 
-
-@attrs.frozen
-class Usage:
-    """The state of a window after a request tried to take a slot in it."""
-
-    granted: bool
-    requests: int
-    remaining: int
-    ends_at: float
-
     def headers(self, *, of_account: bool) -> dict[str, str]:
         """Returns the usual three headers, and also their account-wide forms if the limit is counted by account."""
         values = {
             "limit": str(self.requests),
-            "remaining": str(self.remaining),
+            "remaining": str(self.requests - self.used),
             "reset": str(math.ceil(self.ends_at)),
         }
         prefixes = ("x-rate-limit-", "x-account-rate-limit-") if of_account else ("x-rate-limit-",)
@@ -66,26 +55,18 @@ class RateLimits:
         chosen = self._overrides.get(key) or (ASSUMED_OF_OAUTH if is_assumed else None)
         return None if chosen is None else RateLimit(key, *chosen)
 
-    def take(self, limit: RateLimit, key: tuple[str, ...]) -> Usage:
-        """Takes a slot in the window of `key`. If none is free, the request is not counted."""
-        requests, seconds = self._overrides.get(limit.name, (limit.requests, limit.window_seconds))
+    def take(self, limit: RateLimit, key: tuple[str, ...]) -> tuple[bool, Window]:
+        """Takes a slot in the window of `key`. Returns whether one was free, and the window."""
         now = self._clock.now()
         window = self._windows.get((limit.name, *key))
         if window is None or now >= window.ends_at:
+            requests, seconds = self._overrides.get(limit.name, (limit.requests, limit.window_seconds))
             window = self._windows[limit.name, *key] = Window(requests, now + seconds)
-        granted = window.used < requests
+        granted = window.used < window.requests
         window.used += granted
-        return Usage(granted, requests, requests - window.used, window.ends_at)
+        return granted, window
 
     def open_windows(self) -> Iterator[tuple[tuple[str, ...], Window]]:
         """Yields the windows that have not ended. The first element of a key is the name of the limit."""
         now = self._clock.now()
         return ((key, window) for key, window in self._windows.items() if now < window.ends_at)
-
-
-TOO_MANY_REQUESTS: Final = "TOO_MANY_REQUESTS"
-
-
-def too_many_requests(usage: Usage) -> Refusal:
-    """Returns the error for a request beyond the limit."""
-    return Refusal(429, TOO_MANY_REQUESTS, f"the limit of {usage.requests:,} requests in this window is used up")

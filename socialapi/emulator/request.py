@@ -7,7 +7,6 @@ from urllib.parse import parse_qsl
 import attrs
 import orjson
 
-from socialapi.emulator.oauth1 import Signed
 from socialapi.routes.route import Route
 
 FORM: Final = "application/x-www-form-urlencoded"
@@ -37,24 +36,24 @@ class Received:
         """The media type, without parameters."""
         return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
+    def form(self) -> list[tuple[str, str]]:
+        """Returns the parameters of a form in order, including repeated ones. Other bodies have none."""
+        is_form = self.content_type == FORM
+        return parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True) if is_form else []
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Returns the query parameters, then the form parameters."""
+        return parse_qsl(self.query, keep_blank_values=True) + self.form()
+
     def parameters(self) -> dict[str, str]:
         """Returns the query and form parameters. If a name is repeated, the last value counts."""
-        found = dict(parse_qsl(self.query, keep_blank_values=True))
-        if self.content_type == FORM:
-            found.update(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
-        return found
+        return dict(self.pairs())
 
     def json(self) -> Any:
         """Returns the decoded body; raises ValueError. The body is decoded only once."""
         if self._json is _UNREAD:
             self._json = decode_json(self.body)
         return self._json
-
-    def signed(self) -> Signed:
-        """Returns the parts that an OAuth 1.0a signature covers."""
-        is_form = self.content_type == FORM
-        body = self.body if self.complete else None
-        return Signed(self.method, self.headers.get("Host", ""), self.path, self.query, body, is_form)
 
 
 def decode_json(content: bytes) -> Any:

@@ -11,24 +11,20 @@ from typing import Any, Final
 from aiohttp import web
 
 from socialapi.emulator.arguments import echo, read_arguments
+from socialapi.emulator.connections import CLIENT_LEFT
 from socialapi.emulator.exchanges import Exchange, Message
-from socialapi.emulator.faults import ALTERED, DELIVERY, SILENCE, Picked, instead_of_service
-from socialapi.emulator.handlers import Call, Endpoint, StreamAnswer
+from socialapi.emulator.faults import BADLY_SENT, SILENT, Fault, altered, answer_instead, end_silently, send_badly
+from socialapi.emulator.handlers import Call, Endpoint
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import RequestRecord
-from socialapi.emulator.rate_limits import too_many_requests
+from socialapi.emulator.platform.streaming import LiveStream
 from socialapi.emulator.request import Received, body_limit
 from socialapi.emulator.responses import Answer, ApiStyle, Refusal, code_of, refused
-from socialapi.emulator.routing import MOUNTS, Match
+from socialapi.emulator.routing import Match, mount_of
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller
 
-CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
-"""The errors that reading from or writing to a client raises after the client has disconnected."""
-
-
 _LOG: Final = logging.getLogger(__name__)
-_ADS_PATHS: Final = tuple(f"{mount}/" for mount in MOUNTS.values() if mount)
 MAX_BYTES_READ: Final = 64_000_000
 """The number of bytes at which reading the body of a rejected request stops."""
 
@@ -74,16 +70,15 @@ class RequestCycle:
         self._record.fault = picked.name
         if picked.delay_seconds:
             await self._service.pauses.pause(picked.delay_seconds)
-        fault = picked.fault
-        if fault is not None and fault.fault in SILENCE:
-            await SILENCE[fault.fault](self._request, fault, self._service.pauses)
+        fault, base = picked.fault, self._state.problem_base_url
+        if fault is not None and fault.fault in SILENT:
+            await end_silently(self._request, fault, self._service.pauses)
             return self._unanswered()
-        if fault is not None and (instead := instead_of_service(fault)) is not None:
-            answer = instead(fault, self._style, self._match.parameters, self._service.problem_base_url)
-            return await self._deliver(answer, picked)
-        made = await self._process(picked)
+        if fault is not None and (instead := answer_instead(fault, self._style, self._match.parameters, base)):
+            return await self._deliver(instead, fault)
+        made = await self._process(fault)
         if isinstance(made, Answer):
-            return await self._deliver(made, picked)
+            return await self._deliver(made, fault)
         self._close_record(200)
         headers = self._headers | {"Content-Type": "application/json"}
         self._exchange.answer = Message.of(headers, b"")
@@ -108,23 +103,22 @@ class RequestCycle:
             self._record.operations, self._record.users = self._match.entry.measure(self._received)
         return True
 
-    async def _process(self, picked: Picked) -> Answer | StreamAnswer:
-        endpoint = self._match.entry
+    async def _process(self, fault: Fault | None) -> Answer | LiveStream:
         try:
-            return await self._handle(endpoint, picked)
+            return await self._handle(self._match.entry, fault)
         except Refusal as refusal:
-            return refused(refusal, self._style, self._echo, self._service.problem_base_url)
+            return refused(refusal, self._style, self._echo, self._state.problem_base_url)
         except Exception:  # noqa: BLE001  # an unexpected error of a handler is a bug of the emulator
             _LOG.exception("the emulator failed at %s", self._match.template)
             failure = Refusal(500, code_of(500), "the emulator failed: this is a bug in the emulator, please report it")
-            return refused(failure, self._style, self._match.parameters, self._service.problem_base_url)
+            return refused(failure, self._style, self._match.parameters, self._state.problem_base_url)
 
     @property
     def _style(self) -> ApiStyle:
         """The style of the response. For a path without an endpoint, it is the style of the path's API."""
         if self._match.entry is not None:
             return self._match.entry.style
-        return "ads" if self._received.path.startswith(_ADS_PATHS) else "platform"
+        return "ads" if mount_of(self._received.path) else "platform"
 
     @functools.cached_property
     def _echo(self) -> Mapping[str, Any]:
@@ -134,17 +128,16 @@ class RequestCycle:
             return self._match.parameters
         return echo(endpoint.route, self._match.parameters, self._received)
 
-    async def _handle(self, endpoint: Endpoint | None, picked: Picked) -> Answer | StreamAnswer:
+    async def _handle(self, endpoint: Endpoint | None, fault: Fault | None) -> Answer | LiveStream:
         if endpoint is None:
             raise self._match.refusal()
         parameters = self._match.parameters
         caller = self._exchange.caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)
         # A handler gets the faults that it declares. A stream gets all faults, because it has no single response.
-        is_own = picked.fault is not None and (picked.fault.fault in endpoint.faults or endpoint.is_stream)
-        fault = picked.fault if is_own else None
+        own = fault if fault is not None and (fault.fault in endpoint.faults or endpoint.is_stream) else None
         call = Call(
-            self._service, self._state, endpoint.route, parameters, self._received, caller, fault, echo=self._echo
+            self._service, self._state, endpoint.route, parameters, self._received, caller, own, echo=self._echo
         )
         read_arguments(endpoint, call)
         return await endpoint.handler(call)
@@ -163,25 +156,24 @@ class RequestCycle:
         if not per:
             user_id = caller.user.id if caller.user else ""
             per = (user_id,) if documented else (caller.app.api_key, user_id)
-        usage = self._state.limits.take(limit, per)
-        self._headers |= usage.headers(of_account="account_id" in limit.per)
-        if not usage.granted:
-            raise too_many_requests(usage)
+        granted, window = self._state.limits.take(limit, per)
+        self._headers |= window.headers(of_account="account_id" in limit.per)
+        if not granted:
+            message = f"the limit of {window.requests:,} requests in this window is used up"
+            raise Refusal(429, "TOO_MANY_REQUESTS", message)
 
-    async def _deliver(self, answer: Answer, picked: Picked) -> web.StreamResponse:
-        headers = self._headers | {"Content-Type": answer.content_type} | dict(answer.headers)
-        fault, body = picked.fault, answer.body
-        if fault is not None and fault.fault in ALTERED:
-            altered, body = ALTERED[fault.fault](headers, body)
-            headers = dict(altered)
+    async def _deliver(self, answer: Answer, fault: Fault | None) -> web.StreamResponse:
+        headers, body = self._headers | {"Content-Type": answer.content_type} | dict(answer.headers), answer.body
+        if fault is not None:
+            headers, body = altered(fault, headers, body)
         self._exchange.answer = Message.of(headers, body)
-        if fault is None or fault.fault not in DELIVERY:
+        if fault is None or fault.fault not in BADLY_SENT:
             self._close_record(answer.status)
             return web.Response(status=answer.status, body=body, headers=headers)
         self._close_record(None if fault.fault == "reset_after" else answer.status)
         response = web.StreamResponse(status=answer.status, headers=headers)
-        response.content_length = len(answer.body)
-        await DELIVERY[fault.fault](self._request, response, answer.body, fault, self._service.pauses)
+        response.content_length = len(body)
+        await send_badly(self._request, response, body, fault, self._service.pauses)
         return response
 
     def _unanswered(self) -> web.StreamResponse:

@@ -15,6 +15,11 @@ MOUNTS: Final[Mapping[str, str]] = {"base_url": "", "ads_url": "/ads", "ads_sand
 """The path prefix of each family's host on the one port."""
 
 
+def mount_of(path: str) -> str:
+    """Returns the prefix of a path on this server."""
+    return next((each for each in MOUNTS.values() if each and path.startswith(f"{each}/")), "")
+
+
 def mounted_path(route: Route[Any]) -> str:
     """Returns the path template of a route on this server."""
     return MOUNTS[route.family.host] + route.path

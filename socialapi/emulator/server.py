@@ -7,8 +7,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from types import FrameType, TracebackType
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from types import TracebackType
 from typing import Any, Final, Self
 
 import orjson
@@ -17,19 +17,19 @@ from aiohttp import web
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials, OAuth1
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.connections import Listener
+from socialapi.emulator.connections import CLIENT_LEFT, MAX_LINE_BYTES, Listener
 from socialapi.emulator.control import PREFIX, is_control, serve_control
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.handlers import endpoint_table, endpoints, stub_of
-from socialapi.emulator.hosts import DeliveryTargets, is_loopback, split_target
-from socialapi.emulator.ledger import Ledger, RequestRecord
+from socialapi.emulator.hosts import is_loopback, split_target
+from socialapi.emulator.ledger import RequestRecord, ledger
 from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import route_key
-from socialapi.emulator.request_cycle import CLIENT_LEFT, RequestCycle
+from socialapi.emulator.request_cycle import RequestCycle
 from socialapi.emulator.service import Service, Settings
-from socialapi.emulator.state import OwnedId, State
+from socialapi.emulator.state import State
 from socialapi.errors import ConfigurationError
 from socialapi.internal.listening import why_not_listening
 from socialapi.models.streams import MAX_RULES
@@ -74,11 +74,13 @@ class Emulator:
         allow_hosts: Collection[str] = (),
         allow_remote_targets: bool = False,
     ) -> None:
-        limits = dict(rate_limits or {})
-        if unknown := sorted(limits.keys() - limit_names()):
+        limits, routes = dict(rate_limits or {}), [endpoint.route for endpoint in endpoints()]
+        declared = [limit for route in routes for limit in (route.rate_limit, route.family.total_counts) if limit]
+        named = {limit.name for limit in (*declared, APP_ONLY_TOKENS)}
+        if unknown := limits.keys() - named - {route_key(route) for route in routes if route.rate_limit is None}:
             raise ConfigurationError(
-                f"there is no rate limit named {', '.join(unknown)}: the names are {', '.join(named_limits())}, and "
-                "routes without such a limit, such as 'GET /2/users/{id}/tweets'"
+                f"there is no rate limit named {', '.join(sorted(unknown))}: the names are {', '.join(sorted(named))}, "
+                "and routes without such a limit, such as 'GET /2/users/{id}/tweets'"
             )
         self.host = host
         self._port = port
@@ -93,9 +95,6 @@ class Emulator:
             allow_hosts=tuple(allow_hosts),
             allow_remote_targets=allow_remote_targets,
         )
-        targets = DeliveryTargets(allow_remote_targets)
-        if problem := next(filter(None, map(targets.problem, settings.webhook_targets.values())), None):
-            raise ConfigurationError(problem)
         self._service = Service(settings, EmulatorClock(clock or time.time))
         self._runner: web.ServerRunner | None = None
 
@@ -105,8 +104,13 @@ class Emulator:
 
     async def __aenter__(self) -> Self:
         # Bodies are not decompressed, because the service does not accept compressed bodies.
-        connection_watch = self._service.streams.connection_watch
-        server = Listener(self._serve, connection_watch, access_log=None, auto_decompress=False)
+        server = Listener(
+            self._serve,
+            access_log=None,
+            auto_decompress=False,
+            max_line_size=MAX_LINE_BYTES,
+            max_field_size=MAX_LINE_BYTES,
+        )
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
         try:
@@ -162,7 +166,7 @@ class Emulator:
             "base_url": base_url,
             "ads_url": f"{base_url}/ads",
             "ads_sandbox_url": f"{base_url}/ads-sandbox",
-            "problem_base_url": self._service.problem_base_url,
+            "problem_base_url": self._service.state.problem_base_url,
             **self._service.credentials(self._service.access_token),
         }
 
@@ -213,33 +217,25 @@ class Emulator:
 
     def ledger(self) -> dict[str, Any]:
         """Returns the stored data and received requests, as `GET /_emulator/ledger` does."""
-        made = Ledger(self._service.state, self._service.log, self._service.deliveries)
-        for _ in made.steps():
-            continue
-        return made.result
+        *_, made = ledger(self._service.state, self._service.log, self._service.deliveries)
+        return made
 
     def members(self, account_id: str, audience_id: str) -> set[tuple[str, str]]:
         """Returns the (kind, value) identifiers that are currently in a custom audience. Raises KeyError if there is no
         such audience.
         """
-        return self._in_force(self._service.state.audiences, (account_id, audience_id))
+        return self._service.state.audiences[account_id, audience_id].members.in_force(self._service.clock.now())
 
     def do_not_reach_members(self, account_id: str, list_id: str) -> set[tuple[str, str]]:
         """Returns the (kind, value) identifiers that are currently in a do-not-reach list. Raises KeyError if there is
         no such list.
         """
-        return self._in_force(self._service.state.do_not_reach_lists, (account_id, list_id))
+        return self._service.state.do_not_reach_lists[account_id, list_id].members.in_force(self._service.clock.now())
 
     def products(self, catalog_id: str) -> dict[str, dict[str, Any]]:
         """Returns all fields of the products of a catalog, by id. Raises KeyError if there is no such catalog."""
-        catalog = self._service.state.catalogs.get(catalog_id)
-        if catalog is None:
-            raise KeyError(catalog_id)
-        return {item.id: catalog.stock.fields(item) for items in catalog.stock.slices() for item in items}
-
-    def _in_force(self, held: Mapping[OwnedId, Any], key: OwnedId) -> set[tuple[str, str]]:
-        found: set[tuple[str, str]] = held[key].members.in_force(self._service.clock.now())
-        return found
+        stock = self._service.state.catalogs[catalog_id].stock
+        return {item.id: stock.fields(item) for items in stock.slices() for item in items}
 
     @property
     def advanced_seconds(self) -> float:
@@ -297,26 +293,10 @@ def variables(ready: Mapping[str, str]) -> dict[str, str]:
     return {f"SOCIALAPI_{name.upper()}": value for name, value in ready.items() if name != "event"}
 
 
-def limit_names() -> frozenset[str]:
-    """Returns the names of the rate limits that can be overridden: the documented limits, and the routes without a
-    documented limit.
-    """
-    routes = (endpoint.route for endpoint in endpoints())
-    return frozenset(named_limits()) | {route_key(route) for route in routes if route.rate_limit is None}
-
-
-def named_limits() -> list[str]:
-    """Returns the names of the documented limits, sorted."""
-    routes = [endpoint.route for endpoint in endpoints()]
-    limits = [limit for route in routes for limit in (route.rate_limit, route.family.total_counts) if limit]
-    return sorted({limit.name for limit in limits} | {APP_ONLY_TOKENS.name})
-
-
 _EXPOSED: Final = (
     "socialapi: warning: the emulator listens on {host}, so anyone who can reach this machine over the network can use "
     "it and its control plane without a password\n"
 )
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 async def serve(
@@ -340,7 +320,9 @@ async def serve(
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(stop.set)
 
-    with _on_signals(end):
+    # Event loops cannot handle signals on Windows.
+    before = {number: signal.signal(number, lambda *_: end()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
         async with emulator:
             if emulator.is_exposed:
                 sys.stderr.write(_EXPOSED.format(host=emulator.host))
@@ -351,18 +333,6 @@ async def serve(
             sys.stdout.write(orjson.dumps(emulator.ready).decode() + "\n")
             sys.stdout.flush()
             await stop.wait()
-
-
-@contextlib.contextmanager
-def _on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Calls `end` on a signal. Uses `signal.signal`, because event loops cannot handle signals on Windows."""
-
-    def handler(number: int, frame: FrameType | None) -> None:
-        end()
-
-    before = {number: signal.signal(number, handler) for number in _SIGNALS}
-    try:
-        yield
     finally:
         for number, previous in before.items():
             signal.signal(number, previous)

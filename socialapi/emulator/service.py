@@ -62,10 +62,8 @@ class Service:
         self.outgoing: Outgoing = Outgoing(settings.webhook_targets, DeliveryTargets(settings.allow_remote_targets))
         self.challenges: Challenges = Challenges(self.outgoing, lambda: self.state)
         self.deliveries: Deliveries = Deliveries(self.outgoing, self.faults, lambda: self.state)
-        self.streams: StreamHub = StreamHub(clock, lambda: self.problem_base_url)
-        self.publishing: Publishing = Publishing(
-            self.streams, self.deliveries, lambda: self.state, lambda: self.problem_base_url
-        )
+        self.streams: StreamHub = StreamHub(lambda: self.state)
+        self.publishing: Publishing = Publishing(self.streams, self.deliveries, lambda: self.state)
         self.stubs: Stubs = Stubs()
         self.control_access: ControlAccess = ControlAccess(settings.allow_hosts)
         self.base_url: str = ""
@@ -76,6 +74,7 @@ class Service:
     async def open(self, base_url: str) -> None:
         """Starts the background work; the service is reachable at this address."""
         self.base_url = base_url
+        self.state.problem_base_url = f"{base_url}/problems"
         self.pauses = Pauses()
         await self.outgoing.open()
         await self.challenges.open()
@@ -106,11 +105,6 @@ class Service:
                 await self.streams.settle()
                 await self.deliveries.settle()
 
-    @property
-    def problem_base_url(self) -> str:
-        """The URL with which the problem types start."""
-        return f"{self.base_url}/problems"
-
     def reset(self) -> None:
         """Restores the seed data, with only the first app. Clears the faults, stubs and log, restores the webhook
         targets, and resets the clock.
@@ -118,6 +112,11 @@ class Service:
         Ends all streams, and drops the waiting deliveries.
         """
         self.resets += 1
+        limits = RateLimits(self.clock, self.settings.rate_limits)
+        self.state = State(self.clock, limits, f"{self.base_url}/problems")
+        self.state.platform.max_webhooks = self.settings.max_webhooks
+        self.state.platform.max_rules = self.settings.max_rules
+        self.state.platform.max_connections = self.settings.max_connections
         self.streams.reset()
         self.deliveries.reset()
         self.publishing.reset()
@@ -127,12 +126,7 @@ class Service:
         self.log.clear()
         self.exchanges.clear()
         self.outgoing.reset()
-        chosen = self.settings
-        self.state = State(self.clock, RateLimits(self.clock, chosen.rate_limits))
-        self.state.platform.max_webhooks = chosen.max_webhooks
-        self.state.platform.max_rules = chosen.max_rules
-        self.state.platform.max_connections = chosen.max_connections
-        self.access_token, self.seed = plant(self.state, empty=chosen.empty)
+        self.access_token, self.seed = plant(self.state, empty=self.settings.empty)
 
     def credentials(self, access_token: AccessToken) -> dict[str, str]:
         """Returns all secrets of an app, by their names in the ready line."""

@@ -7,7 +7,7 @@ import attrs
 
 from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.advertising.state import Advertising
-from socialapi.emulator.catalogs.state import Catalogs
+from socialapi.emulator.catalogs.state import Catalog
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.oauth.state import PendingSignIns
 from socialapi.emulator.oauth1 import NonceMemory
@@ -34,7 +34,6 @@ class App:
     api_key: str
     api_key_secret: str = attrs.field(repr=False)
     name: str = ""
-    callback_urls: tuple[str, ...] = (REGISTERED_CALLBACK,)
     signs_in: bool = True
     tier: Tier = "self-serve"
     stream_webhooks: bool = False
@@ -115,6 +114,8 @@ class State:
 
     clock: EmulatorClock
     limits: RateLimits
+    problem_base_url: str = ""
+    """The URL with which the problem types start."""
     nonces: NonceMemory = attrs.field(factory=NonceMemory)
     apps: dict[str, App] = attrs.field(factory=dict)
     users: dict[str, User] = attrs.field(factory=dict)
@@ -122,7 +123,7 @@ class State:
     bearers: dict[str, Caller] = attrs.field(factory=dict)
     """Maps each live bearer token to its caller."""
     advertising: Advertising = attrs.field(factory=Advertising)
-    catalogs: Catalogs = attrs.field(factory=Catalogs)
+    catalogs: dict[str, Catalog] = attrs.field(factory=dict)
     audiences: dict[OwnedId, Audience] = attrs.field(factory=dict)
     do_not_reach_lists: dict[OwnedId, DoNotReach] = attrs.field(factory=dict)
     sign_ins: PendingSignIns = attrs.field(factory=PendingSignIns)

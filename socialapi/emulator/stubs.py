@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 import attrs
 from annotated_types import Ge, Le
 
-from socialapi.emulator.routing import MOUNTS
+from socialapi.emulator.routing import mount_of
 from socialapi.models.validation import Pattern
 
 MAX_STUBS: Final = 1_000
@@ -32,10 +32,8 @@ class Stub:
 
     def problem(self) -> str | None:
         """Returns why no request can match the path, or None."""
-        mount = next((each for each in MOUNTS.values() if each and self.path.startswith(f"{each}/")), None)
-        if mount is None:
-            return None
-        return f"a stub's path must not begin with {mount}: write {self.path.removeprefix(mount)}"
+        mount = mount_of(self.path)
+        return f"a stub's path must not begin with {mount}: write {self.path.removeprefix(mount)}" if mount else None
 
 
 class Stubs:

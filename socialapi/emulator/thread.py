@@ -19,7 +19,6 @@ START_SECONDS: Final = 30.0
 END_SECONDS: Final = 30.0
 CALL_SECONDS: Final = 120.0
 """The maximum time of a call. A `settle` may take a minute."""
-_NOT_RUNNING: Final = "the emulator is not running: use `with EmulatorThread() as …`"
 
 
 class _Read(property, Generic[T]):
@@ -69,20 +68,28 @@ class EmulatorThread:
 
     def __init__(self, emulator: Emulator | None = None) -> None:
         self._emulator = Emulator() if emulator is None else emulator
-        self._run: _Run | None = None
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The event loop while calls are accepted: from the start until the shutdown begins."""
+        self._submitting = threading.Lock()
+        self._started: Future[None] = Future()
+        self._stop: Future[None] = Future()
+        self._ended: Future[None] = Future()
 
     def __repr__(self) -> str:
         return f"<EmulatorThread of {self._emulator!r}>"
 
     def __enter__(self) -> Self:
-        if self._run is not None and self._run.thread.is_alive():
+        if self._thread is not None and self._thread.is_alive():
             raise ConfigurationError("this emulator is already running")
-        self._run = run = _Run(self._emulator)
-        run.thread.start()
+        self._started, self._stop, self._ended = Future(), Future(), Future()
+        # A daemon thread, so that a process that was interrupted twice can still end.
+        self._thread = threading.Thread(target=self._run, name="socialapi-emulator", daemon=True)
+        self._thread.start()
         try:
-            _result(run.started, START_SECONDS, "the emulator did not start")
+            _result(self._started, START_SECONDS, "the emulator did not start")
         except BaseException:
-            run.end()
+            self.__exit__(None, None, None)
             raise
         return self
 
@@ -92,8 +99,32 @@ class EmulatorThread:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        assert self._run is not None
-        self._run.end()
+        assert self._thread is not None
+        if not self._stop.done():
+            self._stop.set_result(None)
+        _result(self._ended, END_SECONDS, "the emulator did not shut down")
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as problem:  # noqa: BLE001 - raised where the thread is started or ended
+            if self._started.done():
+                self._ended.set_exception(problem)
+                return
+            self._started.set_exception(problem)
+        self._ended.set_result(None)
+
+    async def _serve(self) -> None:
+        async with self._emulator:
+            self._loop = asyncio.get_running_loop()
+            self._started.set_result(None)
+            try:
+                await asyncio.wrap_future(self._stop)
+            finally:
+                # The loop starts everything that was submitted before this point, and so cancels it when it ends.
+                with self._submitting:
+                    self._loop = None
 
     # Calling it ------------------------------------------------------------------------------------------------------
 
@@ -109,7 +140,7 @@ class EmulatorThread:
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         try:
-            future = self._running().submit(work)
+            future = self._submit(work)
         except BaseException:
             work.close()
             raise
@@ -120,11 +151,22 @@ class EmulatorThread:
         finally:
             future.cancel()
 
-    def _running(self) -> "_Run":
-        """Returns the current run. Raises ConfigurationError if there is none."""
-        if self._run is None or not self._run.is_open:
-            raise ConfigurationError(_NOT_RUNNING)
-        return self._run
+    def _submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Submits a coroutine to the loop and returns its future, which is cancelled if the loop ends first. Raises
+        ConfigurationError if no loop accepts calls, or if the call would deadlock.
+        """
+        if threading.current_thread() is self._thread:
+            raise ConfigurationError(
+                "a call from the emulator's own thread would deadlock: "
+                "use the `Emulator` that `call` passes to its function"
+            )
+        with self._submitting:
+            return asyncio.run_coroutine_threadsafe(work, self._running_loop())
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise ConfigurationError("the emulator is not running: use `with EmulatorThread() as …`")
+        return self._loop
 
     ready = _Read(lambda emulator: emulator.ready)
     environment = _Read(lambda emulator: emulator.environment)
@@ -150,7 +192,7 @@ class EmulatorThread:
     def advanced_seconds(self) -> float:
         """The number of seconds by which the clock was moved forward."""
         # A number can be read from any thread, and a `FollowingClock` reads it often.
-        self._running()
+        self._running_loop()
         return self._emulator.advanced_seconds
 
     def settle(self) -> None:
@@ -209,67 +251,6 @@ class _WebhookTargets(MutableMapping[str, str]):
 
     def __len__(self) -> int:
         return self._emulator.call(lambda emulator: len(emulator.webhook_targets))
-
-
-class _Run:
-    """One run of an emulator, on a thread that ends with it."""
-
-    def __init__(self, emulator: Emulator) -> None:
-        self.started: Future[None] = Future()
-        # A daemon thread, so that a process that was interrupted twice can still end.
-        self.thread: threading.Thread = threading.Thread(target=self._run, name="socialapi-emulator", daemon=True)
-        self._emulator = emulator
-        self._stop: Future[None] = Future()
-        self._ended: Future[None] = Future()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._submitting = threading.Lock()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the run accepts calls, which it does from the emulator's start until its shutdown begins."""
-        return self._loop is not None
-
-    def end(self) -> None:
-        """Ends the emulator and waits for its thread. Raises the thread's error, or TimeoutError."""
-        if not self._stop.done():
-            self._stop.set_result(None)
-        _result(self._ended, END_SECONDS, "the emulator did not shut down")
-        self.thread.join()
-
-    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Submits a coroutine to the loop and returns its future, which is cancelled if the loop ends first. Raises
-        ConfigurationError if the loop has ended, or if the call would deadlock.
-        """
-        if threading.current_thread() is self.thread:
-            raise ConfigurationError(
-                "a call from the emulator's own thread would deadlock: "
-                "use the `Emulator` that `call` passes to its function"
-            )
-        with self._submitting:
-            if self._loop is None:
-                raise ConfigurationError(_NOT_RUNNING)
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except BaseException as problem:  # noqa: BLE001 - raised where the thread is started or ended
-            if self.started.done():
-                self._ended.set_exception(problem)
-                return
-            self.started.set_exception(problem)
-        self._ended.set_result(None)
-
-    async def _serve(self) -> None:
-        async with self._emulator:
-            self._loop = asyncio.get_running_loop()
-            self.started.set_result(None)
-            try:
-                await asyncio.wrap_future(self._stop)
-            finally:
-                # The loop starts everything that was submitted before this point, and so cancels it when it ends.
-                with self._submitting:
-                    self._loop = None
 
 
 def _result(future: "Future[T]", seconds: float, late: str) -> T:

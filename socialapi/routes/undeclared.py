@@ -11,7 +11,6 @@ import attrs
 from socialapi.models.validation import Faults, invalid
 from socialapi.routes.route import (
     ADS,
-    ADS_SANDBOX,
     APP_CREDENTIALS,
     FAMILIES,
     USER_CREDENTIALS,
@@ -72,16 +71,7 @@ def ad_hoc_target(
         family = attrs.evolve(family, page_token_parameter=token_parameter)
     verb = cast("Method", method.upper())
     limit, counted_by = documented_limit(verb, FAMILIES[api], path)
-    route = Route(
-        verb,
-        family,
-        path,
-        result,
-        None,
-        "json",
-        rate_limit=limit,
-        label=label_of(path),
-    )
+    route = Route(verb, family, path, result, None, "json", rate_limit=limit, label=label_of(path))
     return route.at(**counted_by)
 
 
@@ -94,8 +84,8 @@ def documented_limit(method: str, family: Family, path: str) -> tuple[RateLimit 
 
     Returns (None, {}) if there is none.
     """
-    for route in _limited() if family in (ADS, ADS_SANDBOX) else ():
-        match = _pattern(route.path).fullmatch(path) if (route.method, route.family) == (method, family) else None
+    for route in _limited() if family is ADS else ():
+        match = _pattern(route.path).fullmatch(path) if route.method == method else None
         if match is not None:
             return route.rate_limit, {name: unquote(value) for name, value in match.groupdict().items()}
     return None, {}

@@ -202,7 +202,7 @@ def test_catalogs_are_listed_and_created(service: Emulator, printed: Printed) ->
     assert json.loads(printed.readouterr().out) == {"id": "7pc01", "name": "Northwind Outdoor shop"}
     assert app.run(["catalog", "create", "Another"]) == 3
     assert ": 400 INVALID_PARAMETER" in printed.readouterr().err
-    service.state.catalogs._by_id.clear()
+    service.state.catalogs.clear()
     assert app.run(["catalog", "list"]) == 0
     assert printed.readouterr() == ("", "socialapi: there are no catalogs; `socialapi catalog create` creates one\n")
     assert app.run(["catalog", "create", "Another", "--json"]) == 0

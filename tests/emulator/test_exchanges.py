@@ -87,6 +87,12 @@ async def test_a_signed_request_is_repeated_by_curl(ask: Asker) -> None:
     assert len({each for each in ask.emulator.state.bearers if each != ask.emulator.ready["bearer_token"]}) == 1
 
 
+async def test_a_body_that_names_a_file_is_repeated_as_it_is(ask: Asker) -> None:
+    await ask.send("POST", "/2/tweets", data=f"@{__file__}".encode())
+    await run_curl(ask, 1)
+    assert (await opened(ask, 2))["request"]["body"] == f"@{__file__}"
+
+
 async def test_other_requests_are_repeated_by_curl(ask: Asker) -> None:
     await ask.get("/2/users/2244994945/tweets", max_results=5)
     await ask.send("GET", "/2/users/2244994945/tweets")

@@ -8,7 +8,9 @@ import pytest
 from authlib.oauth1 import ClientAuth
 from oauthlib.oauth1.rfc5849 import signature, utils
 
-from socialapi.emulator.oauth1 import NonceMemory, Signed, base_string, header_parameters
+from socialapi.emulator import oauth1
+from socialapi.emulator.oauth1 import NonceMemory, base_string, header_parameters
+from socialapi.emulator.request import FORM, Received
 from socialapi.emulator.responses import Refusal
 from socialapi.emulator.state import Caller
 from tests.emulator.asking import Asker, Method, Reply, updates
@@ -220,8 +222,9 @@ def test_the_base_string_is_the_example_of_the_standard() -> None:
         "oauth_nonce": "7d8f3e4a",
         "oauth_signature": "bYT5CMsGcbgUdFHObYMEfcx6bsw=",
     }
-    signed = Signed("post", "EXAMPLE.com:80", "/request", "b5=%3D%253D&a3=a&c%40=&a2=r%20b", b"c2&a3=2+q", is_form=True)
-    assert base_string(signed, protocol) == (
+    headers = {"Host": "EXAMPLE.com:80", "Content-Type": FORM}
+    received = Received("post", "/request", "b5=%3D%253D&a3=a&c%40=&a2=r%20b", headers, b"c2&a3=2+q")
+    assert base_string(received, protocol) == (
         "POST&http%3A%2F%2Fexample.com%2Frequest&a2%3Dr%2520b%26a3%3D2%2520q%26a3%3Da%26b5%3D%253D%25253D%26c%2540%3D"
         "%26c2%3D%26oauth_consumer_key%3D9djdj82h48djs9d2%26oauth_nonce%3D7d8f3e4a%26oauth_signature_method%3DHMAC-SHA1"
         "%26oauth_timestamp%3D137131201%26oauth_token%3Dkkk9d7dh3k39sjv7"
@@ -234,14 +237,15 @@ def test_nonces_are_forgotten_when_their_timestamp_is_too_old() -> None:
     assert memory.is_new(1_000, nonce, now=1_000)
     assert not memory.is_new(1_000, nonce, now=1_300)
     assert memory.is_new(1_301, nonce, now=1_301)
-    assert len(memory) == 1
+    assert memory.count == 1
 
 
-def test_the_memory_of_nonces_is_bounded() -> None:
-    memory = NonceMemory(capacity=10)
+def test_the_memory_of_nonces_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oauth1, "NONCES_REMEMBERED", 10)
+    memory = NonceMemory()
     for number in range(1_000):
         assert memory.is_new(1_000 + number % 3, ("key", "token", str(number)), now=1_000)
-    assert len(memory) <= 10
+    assert memory.count <= 10
 
 
 async def test_the_bearer_token_of_a_user_is_taken_where_a_user_is_needed(ask: Asker) -> None:

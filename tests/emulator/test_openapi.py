@@ -121,7 +121,10 @@ async def test_lines_of_streams_are_what_is_described(ask: Asker) -> None:
         for path, stream in ((POSTS, posts), (ACTIVITY, events)):
             content = operation("GET", path)["responses"]["200"]["content"]["application/json"]["schema"]
             of_line = {**content["x-item-schema"], "components": document()["components"]}
-            jsonschema_rs.Draft202012Validator(of_line, validate_formats=True).validate(await stream.line())
+            line = await stream.line()
+            jsonschema_rs.Draft202012Validator(of_line, validate_formats=True).validate(line)
+            if path == ACTIVITY:
+                assert line["data"].keys() <= of_line["properties"]["data"]["properties"].keys()
 
 
 def test_what_was_made_is_linked_to_what_takes_its_id() -> None:

@@ -53,9 +53,9 @@ def _oauth1_header(data: bytes) -> None:
     split_target(path)
     received.parameters()
     protocol = oauth1.header_parameters(f"OAuth {header}")
-    assert oauth1.base_string(received.signed(), protocol).isascii()
+    assert oauth1.base_string(received, protocol).isascii()
     oauth1.check_parameters(protocol, WALL)
-    oauth1.check_signature(received.signed(), protocol, ("secret", "secret"))
+    oauth1.check_signature(received, protocol, ("secret", "secret"))
 
 
 @target("emulator-json", "emulator.request:decode_json", refusals=(ValueError,), hides=False)

@@ -404,7 +404,7 @@ deliveries to a webhook at once
 events waiting for a webhook
     emulator/platform/deliveries.py Outbox.__init__ deque
 events for a backfill
-    emulator/platform/fan_out.py Recent.__init__ deque
+    emulator/platform/deliveries.py Recent.__init__ deque
 settling, until everything is delivered
     emulator/platform/deliveries.py Deliveries.settle wait
     emulator/platform/fan_out.py StreamHub.settle wait
@@ -422,7 +422,7 @@ a stream client that reads nothing
 bytes read of a rejected body
     emulator/request_cycle.py read_body iter_any
 an emulator in a thread: its start, its end, one call
-    emulator/thread.py _Run.end join
+    emulator/thread.py EmulatorThread.__exit__ join
 rejects and warnings in a report
     bulk/counters.py RowCounters rejects
     bulk/counters.py RowCounters warning_details

@@ -4,8 +4,8 @@ import functools
 from collections.abc import Iterable
 from typing import Any, Final
 
-from socialapi.emulator.advertising.records import answer_record, collection, new_record, to_wire
-from socialapi.emulator.advertising.state import Record, kind_of
+from socialapi.emulator.advertising.records import answer_record, asked_for, collection, new_record, to_wire
+from socialapi.emulator.advertising.state import KINDS, Record
 from socialapi.emulator.auth import account_user
 from socialapi.emulator.clock import epoch_of, timestamp
 from socialapi.emulator.handlers import Call, serves
@@ -23,12 +23,10 @@ SANDBOX_BUSINESS: Final = ("4503999", "Sandbox")
 @serves(routes.ACCOUNTS)
 async def list_accounts(call: Call) -> Answer:
     """Returns the user's ad accounts, or only those with the given ids."""
-    own, wanted = call.user.account_ids, call.query.get("account_ids")
-    prefix = call.query.get("q", "").casefold()
+    is_asked_for = asked_for(call.query, account_ids="id")
 
     def is_listed(account: Record) -> bool:
-        is_wanted = account["id"] in own and (wanted is None or account["id"] in wanted)
-        return is_wanted and account["name"].casefold().startswith(prefix)
+        return account["id"] in call.user.account_ids and is_asked_for(account)
 
     def show(account: Record) -> Record:
         return to_wire(account, Account, without=["industry_type"])
@@ -49,10 +47,9 @@ async def get_account(call: Call) -> Answer:
 @serves(routes.ACCOUNT_UPDATE)
 async def update_account(call: Call) -> Answer:
     """Changes the name or industry of the account, and returns it."""
-    account = _account(call)
     if call.query:
-        call.state.advertising.accounts.change(account, **call.query, updated_at=timestamp(call.now))
-    return answer_record(call, account)
+        call.state.advertising.accounts.change(call.account, **call.query, updated_at=timestamp(call.now))
+    return answer_record(call, call.account)
 
 
 @serves(routes.SANDBOX_ACCOUNT_CREATE)
@@ -70,7 +67,6 @@ async def create_account(call: Call) -> Answer:
         approval_status="ACCEPTED",
         industry_type="OTHER",
         features=[],
-        keeps_history=False,
         is_sandbox=True,
     )
     account["id"] = f"18sb{account['id']}"
@@ -97,7 +93,7 @@ async def list_apps(call: Call) -> Answer:
 async def list_features(call: Call) -> Answer:
     """Returns the features of the account, or only those with the given keys."""
     wanted = call.query.get("feature_keys")
-    granted = [key for key in _account(call)["features"] if not wanted or key in wanted]
+    granted = [key for key in call.account["features"] if not wanted or key in wanted]
     return ads_data(granted, call.echo)
 
 
@@ -116,18 +112,11 @@ async def add_features(call: Call) -> Answer:
     return ads_data(features, call.echo)
 
 
-def _account(call: Call) -> Record:
-    account = call.state.advertising.accounts.get(call.account_id)
-    assert account is not None, "authentication requires that the account exists"
-    return account
-
-
 def _test_account(call: Call) -> Record:
     """Returns the account, which must have been created in the sandbox. Other accounts do not exist there."""
-    account = _account(call)
-    if not account["is_sandbox"]:
+    if not call.account["is_sandbox"]:
         raise ads_not_found("account_id")
-    return account
+    return call.account
 
 
 _SNAPSHOTS: Final[dict[str, Any]] = {"CAMPAIGN": CampaignSnapshot, "LINE_ITEM": LineItem}
@@ -136,12 +125,10 @@ _SNAPSHOTS: Final[dict[str, Any]] = {"CAMPAIGN": CampaignSnapshot, "LINE_ITEM": 
 @serves(routes.ACCOUNT_HISTORY)
 async def list_history(call: Call) -> Answer:
     """Returns the changes of an entity from the start time until just before the end time, oldest first."""
-    account_id, query = call.account_id, call.query
-    account = call.state.advertising.accounts.get(account_id)
-    if account is None or not account["keeps_history"]:
+    query = call.query
+    if call.account["is_sandbox"]:
         raise forbidden("account_history is not enabled for this account")
-    table = call.state.advertising.table(account_id, kind_of(query["entity_type"]))
-    entity = table.get(query["entity_id"], with_deleted=True)
+    entity = call.table(KINDS[query["entity_type"]]).get(query["entity_id"], with_deleted=True)
     if entity is None:
         raise ads_not_found("entity_id")
     # In the service's format, times can be compared as strings.

@@ -62,10 +62,6 @@ class Members:
             for start in range(0, len(items), SLICE):
                 yield [(kind, value) for value, times in items[start : start + SLICE] if is_member(times, now)]
 
-    def count(self, now: float) -> int:
-        """Returns the number of current members."""
-        return sum(len(pairs) for pairs in self.slices(now))
-
     def in_force(self, now: float) -> set[tuple[str, str]]:
         """Returns all current members."""
         return {pair for each in self.slices(now) for pair in each}

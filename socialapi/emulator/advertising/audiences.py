@@ -6,7 +6,14 @@ from typing import Any, Final
 
 from socialapi.emulator.advertising.audience_members import Members, Period
 from socialapi.emulator.advertising.line_items import may_target, owner_of, permissions
-from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record
+from socialapi.emulator.advertising.records import (
+    answer_record,
+    asked_for,
+    collection,
+    delete_record,
+    new_record,
+    require_record,
+)
 from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import epoch_of, timestamp
 from socialapi.emulator.faults import BATCH_FAULTS
@@ -43,17 +50,14 @@ async def upload_to_audience(call: Call) -> Answer:
     audience = call.state.audiences.get((call.account_id, call.path["custom_audience_id"]))
     if audience is None:
         raise ads_not_found("custom_audience_id")
-    counts = _upload(call, audience.members)
-    total = _short_by_one([_counts(sum(counts))]) if call.fault else [_counts(sum(counts))]
-    return ads_data(total[0], call.path)
+    total = sum(_upload(call, audience.members))
+    return ads_data(_counts(call, [total])[0], call.path)
 
 
 @serves(routes.DO_NOT_REACH_USERS, checks_body=False, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_do_not_reach_list(call: Call) -> Answer:
     """Adds and removes identifiers. The response has one pair of user counts for each operation."""
-    found = _list(call)
-    counts = [_counts(count) for count in _upload(call, found.members)]
-    return ads_data(_short_by_one(counts) if call.fault else counts, call.path)
+    return ads_data(_counts(call, _upload(call, _list(call).members)), call.path)
 
 
 @serves(routes.DO_NOT_REACH_LIST_DELETE)
@@ -61,8 +65,8 @@ async def delete_do_not_reach_list(call: Call) -> Answer:
     """Deletes the list, and returns it. Later deletions and uploads no longer find it."""
     found = _list(call)
     found.deleted = True
-    found.updated_at = call.state.clock.now()
-    size = found.members.count(found.updated_at)
+    found.updated_at = call.now
+    size = len(found.members.in_force(found.updated_at))
     record = {
         "id": found.id,
         "name": found.name,
@@ -139,14 +143,13 @@ def _seconds(text: str | None, default: float) -> float:
     return default if text is None else epoch_of(text)
 
 
-def _counts(users: int) -> Counts:
-    return {"success_count": users, "total_count": users}
-
-
-def _short_by_one(counts: list[Counts]) -> list[Counts]:
-    """Returns the counts with one success missing. For a batch without users, the counts include a user that was never
-    sent.
+def _counts(call: Call, users: list[int]) -> list[Counts]:
+    """Returns the counts of users. With a fault, one success is missing. For a batch without users, the counts then
+    include a user that was never sent.
     """
+    counts = [{"success_count": count, "total_count": count} for count in users]
+    if call.fault is None:
+        return counts
     for each in counts:
         if each["success_count"]:
             each["success_count"] -= 1
@@ -160,11 +163,6 @@ SHARING: Final = "SHARE_AUDIENCE_OUTSIDE_BUSINESS"
 _KIND: Final = "audience_permissions"
 _ID: Final = "tailored_audience_permission_id"
 
-_FILTERS: Final = (
-    ("granted_account_ids", "granted_account_id"),
-    ("tailored_audience_permission_ids", "id"),
-)
-
 
 @serves(routes.AUDIENCE_PERMISSIONS)
 async def list_permissions(call: Call) -> Answer:
@@ -173,14 +171,15 @@ async def list_permissions(call: Call) -> Answer:
     owner = owner_of(call.state, audience_id)
     if owner is None or not may_target(call.state, account_id, audience_id):
         raise ads_not_found("tailored_audience_id")
-    wanted = [(field, frozenset(call.query[name])) for name, field in _FILTERS if name in call.query]
+    is_asked_for = asked_for(
+        call.query, granted_account_ids="granted_account_id", tailored_audience_permission_ids="id"
+    )
 
-    def is_asked_for(permission: Record) -> bool:
+    def is_listed(permission: Record) -> bool:
         is_seen = account_id in (owner, permission["granted_account_id"])
-        is_of_audience = permission["tailored_audience_id"] == audience_id
-        return is_seen and is_of_audience and all(permission[field] in ids for field, ids in wanted)
+        return is_seen and permission["tailored_audience_id"] == audience_id and is_asked_for(permission)
 
-    return collection(call, call.state.advertising.table(owner, _KIND), where=is_asked_for)
+    return collection(call, call.state.advertising.table(owner, _KIND), where=is_listed)
 
 
 @serves(routes.AUDIENCE_PERMISSION_CREATE)
@@ -193,27 +192,21 @@ async def grant(call: Call) -> Answer:
         raise ads_not_found("granted_account_id")
     if granted_id == call.account_id:
         raise invalid("granted_account_id", "owns the audience")
-    owner = call.state.advertising.accounts.get(call.account_id)
-    assert owner is not None, "authentication requires that the account exists"
-    if granted["business_id"] != owner["business_id"] and SHARING not in owner["features"]:
+    if granted["business_id"] != call.account["business_id"] and SHARING not in call.account["features"]:
         message = f"the accounts belong to different businesses, and the owner does not have the feature {SHARING}"
         raise forbidden(message, "granted_account_id")
     if any(each["granted_account_id"] == granted_id for each in permissions(call.state, audience_id)):
         raise invalid("granted_account_id", "already has access to the audience")
-    permission = new_record(call, tailored_audience_id=audience_id, **call.query)
-    call.table(_KIND).add(permission)
-    return answer_record(call, permission)
+    return answer_record(call, call.table(_KIND).add(new_record(call, tailored_audience_id=audience_id, **call.query)))
 
 
 @serves(routes.AUDIENCE_PERMISSION_DELETE)
 async def revoke(call: Call) -> Answer:
     """Ends the account's permission to target the audience in new campaigns. Running campaigns continue."""
     _check_owner(call)
-    permission = require_record(call, _KIND, _ID)
-    if permission["tailored_audience_id"] != call.path["tailored_audience_id"]:
+    if require_record(call, _KIND, _ID)["tailored_audience_id"] != call.path["tailored_audience_id"]:
         raise ads_not_found(_ID)
-    call.table(_KIND).change(permission, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, permission)
+    return delete_record(call, _KIND, _ID)
 
 
 def _check_owner(call: Call) -> None:

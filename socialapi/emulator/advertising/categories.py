@@ -1,7 +1,7 @@
 """Handlers for business and curated categories, and their line items."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from socialapi.emulator.advertising.records import (
     answer_record,
@@ -59,23 +59,16 @@ async def get_line_item_curated_category(call: Call) -> Answer:
     return answer_record(call, read_record(call, _KIND, _ID))
 
 
-@serves(
-    routes.LINE_ITEM_CURATED_CATEGORY_CREATE, rules=lambda call: _pair_rules(call, call.query, call.query, changed=None)
-)
+@serves(routes.LINE_ITEM_CURATED_CATEGORY_CREATE, rules=lambda call: _pair_rules(call, None))
 async def create_line_item_curated_category(call: Call) -> Answer:
     """Assigns a curated category to a line item, and returns the new record."""
     return answer_record(call, call.table(_KIND).add(new_record(call, **call.query)))
 
 
-def _changed_pair(call: Call) -> Iterable[BrokenRule]:
-    record = require_record(call, _KIND, _ID)
-    if not call.query:
-        return ()
-    pair = {name: call.query.get(name, record[name]) for name in ("line_item_id", "curated_category_id")}
-    return _pair_rules(call, call.query, pair, changed=record)
-
-
-@serves(routes.LINE_ITEM_CURATED_CATEGORY_UPDATE, rules=_changed_pair)
+@serves(
+    routes.LINE_ITEM_CURATED_CATEGORY_UPDATE,
+    rules=lambda call: _pair_rules(call, require_record(call, _KIND, _ID)),
+)
 async def update_line_item_curated_category(call: Call) -> Answer:
     """Changes the line item or the category of the record, and returns it."""
     record = require_record(call, _KIND, _ID)
@@ -90,22 +83,19 @@ async def delete_line_item_curated_category(call: Call) -> Answer:
     return delete_record(call, _KIND, _ID)
 
 
-def _pair_rules(
-    call: Call, given: Mapping[str, Any], pair: Mapping[str, Any], *, changed: Record | None
-) -> Iterable[BrokenRule]:
-    """Yields a violation if the resulting pair already exists. Raises Refusal if the line item or the category does not
-    exist.
+def _pair_rules(call: Call, changed: Record | None) -> Iterable[BrokenRule]:
+    """Yields a violation if the resulting pair already exists in another record. Raises Refusal if the line item or the
+    category does not exist.
     """
-    advertising = call.state.advertising
     places = {
-        "line_item_id": advertising.table(call.account_id, "line_items"),
-        "curated_category_id": advertising.curated_categories,
+        "line_item_id": call.table("line_items"),
+        "curated_category_id": call.state.advertising.curated_categories,
     }
-    if missing := [name for name, value in given.items() if places[name].get(value) is None]:
+    if missing := [name for name, value in call.query.items() if places[name].get(value) is None]:
         raise ads_not_found(*missing)
-    line_item_id, category_id = pair["line_item_id"], pair["curated_category_id"]
+    changed_to = {**(changed or {}), **call.query}
+    pair = changed_to["line_item_id"], changed_to["curated_category_id"]
     for record in call.table(_KIND).live():
-        if record["line_item_id"] == line_item_id and record["curated_category_id"] == category_id:
-            if record is not changed:
-                yield BrokenRule(path="curated_category_id", reason="is already assigned to this line item")
+        if record is not changed and (record["line_item_id"], record["curated_category_id"]) == pair:
+            yield BrokenRule(path="curated_category_id", reason="is already assigned to this line item")
             return

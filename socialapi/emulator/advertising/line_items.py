@@ -71,9 +71,8 @@ async def delete_line_item(call: Call) -> Answer:
 
 def _change(call: Call, line_item: Record, changes: dict[str, Any]) -> None:
     before, now = dict(line_item), timestamp(call.now)
-    advertising = call.state.advertising
-    advertising.table(call.account_id, "line_items").change(line_item, **changes, updated_at=now)
-    advertising.history.note("LINE_ITEM", before, line_item, at=now, user_id=call.user.id)
+    call.table("line_items").change(line_item, **changes, updated_at=now)
+    call.state.advertising.history.note("LINE_ITEM", before, line_item, at=now, user_id=call.user.id)
 
 
 def _stored(name: str, value: Any) -> Any:
@@ -86,13 +85,11 @@ def _stored(name: str, value: Any) -> Any:
 @serves(audiences.TARGETED)
 async def list_targeting_campaigns(call: Call) -> Answer:
     """Returns the account's own campaigns with the line items that target the audience."""
-    account_id, audience_id = call.account_id, call.path["custom_audience_id"]
-    criteria = call.state.advertising.table(account_id, "targeting_criteria").live()
+    audience_id, criteria = call.path["custom_audience_id"], call.table("targeting_criteria").live()
     targeting = [each for each in criteria if each["custom_audience_id"] == audience_id]
-    if not (may_target(call.state, account_id, audience_id) or targeting):
+    if not (may_target(call.state, call.account_id, audience_id) or targeting):
         raise ads_not_found("custom_audience_id")
-    advertising = call.state.advertising
-    campaigns, line_items = advertising.table(account_id, "campaigns"), advertising.table(account_id, "line_items")
+    campaigns, line_items = call.table("campaigns"), call.table("line_items")
     only_servable = call.query.get("with_active", True)
     by_campaign: dict[str, list[Record]] = {}
     for each in targeting:
@@ -100,7 +97,8 @@ async def list_targeting_campaigns(call: Call) -> Answer:
         campaign = campaigns.get(line_item["campaign_id"]) if line_item else None
         if line_item is None or campaign is None:
             continue
-        servable = is_servable(line_item, campaign)
+        # Posts are served if neither the line item nor its campaign is paused or deleted.
+        servable = all(each["entity_status"] == "ACTIVE" and not each["deleted"] for each in (line_item, campaign))
         if servable or not only_servable:
             shown = {"id": line_item["id"], "name": line_item["name"], "servable": servable}
             by_campaign.setdefault(campaign["id"], []).append(shown)
@@ -113,13 +111,6 @@ async def list_targeting_campaigns(call: Call) -> Answer:
         }
 
     return collection(call, campaigns, where=lambda campaign: campaign["id"] in by_campaign, show=show)
-
-
-def is_servable(line_item: Record, campaign: Record) -> bool:
-    """Returns whether posts of the line item can be served, that is, neither the line item nor its campaign is paused
-    or deleted.
-    """
-    return all(each["entity_status"] == "ACTIVE" and not each["deleted"] for each in (line_item, campaign))
 
 
 def owner_of(state: State, audience_id: str) -> str | None:

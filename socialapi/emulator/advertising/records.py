@@ -1,6 +1,6 @@
 """Finds, formats, lists and creates the records of advertising calls."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -9,7 +9,7 @@ from socialapi.emulator.advertising.state import Cursor, Order, Record, Table
 from socialapi.emulator.arguments import item_of, wire_fields
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call
-from socialapi.emulator.paging import ForwardRows, paginate
+from socialapi.emulator.paging import Rows, paginate
 from socialapi.emulator.responses import Answer, ads_data, ads_not_found
 
 
@@ -55,20 +55,35 @@ def new_record(call: Call, **fields: Any) -> Record:
     return {"id": record_id, **fields, "created_at": now, "updated_at": now, "deleted": False}
 
 
+def asked_for(query: Mapping[str, Any], **fields: str) -> Callable[[Record], bool]:
+    """Returns a filter for records. Each parameter lists the accepted values of a field, and `q` is a prefix of the
+    name.
+    """
+    wanted = [(field, frozenset(query[name])) for name, field in fields.items() if name in query]
+    prefix = query.get("q", "").casefold()
+
+    def is_asked_for(record: Record) -> bool:
+        return all(record[field] in values for field, values in wanted) and (
+            not prefix or (record["name"] or "").casefold().startswith(prefix)
+        )
+
+    return is_asked_for
+
+
 @attrs.frozen
-class TableRows(ForwardRows):
+class TableRows(Rows):
     """The records of a table in the requested order."""
 
     table: Table
     order: Order | None
 
-    def after(self, cursor: Any) -> Iterator[int]:
+    def after(self, cursor: Cursor | None) -> Iterator[int]:
         """Yields the positions after a cursor."""
-        return self.table.after(self.order, None if cursor is None else Cursor(*cursor))
+        return self.table.after(self.order, cursor)
 
-    def cursor_of(self, position: int) -> Any:
+    def cursor_of(self, position: int) -> Cursor:
         """Returns the record's current sort value, and its position."""
-        return list(attrs.astuple(self.table.cursor_of(self.order, position)))
+        return self.table.cursor_of(self.order, position)
 
 
 def collection(

@@ -1,13 +1,16 @@
 """The records of the advertising API, their order and their history."""
 
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 Record = dict[str, Any]
 """The stored fields of a record. Responses may omit some of them."""
+
+Load = Callable[[], Iterable[Record]]
+"""A function that creates the seed records of a table."""
 
 Key = tuple[Any, ...]
 
@@ -23,25 +26,21 @@ class Order:
     descending: bool = False
 
 
-@attrs.frozen
-class Cursor:
-    """The position after a record in a sort order: the record's sort value at that time, and its position among all
-    records.
-    """
-
-    value: Any
-    position: int
+Cursor = Sequence[Any]
+"""The position after a record in a sort order: the record's sort value at that time, and its position among all
+records.
+"""
 
 
 class Table:
     """The records of one kind, for one account or for all accounts. Deleted records are kept and marked as deleted.
 
-    `load` creates the seed records when the table is first read. Change fields only with `change`, which keeps the sort
-    orders up to date.
+    `load` creates the seed records when the table is first read. Records are sorted for the first page in an order;
+    following pages use the same list until the table changes. Change fields only with `change`, which drops these lists.
     """
 
-    def __init__(self, load: Callable[[], Iterable[Record]] = tuple) -> None:
-        self._load: Callable[[], Iterable[Record]] | None = load
+    def __init__(self, load: Load = tuple) -> None:
+        self._load: Load | None = load
         self._rows: list[Record] = []
         self._positions: dict[str, int] = {}
         self._orders: dict[Order, list[tuple[Key, int]]] = {}
@@ -73,17 +72,12 @@ class Table:
         assert record["id"] not in self._positions, "ids are unique"
         self._rows.append(record)
         self._positions[record["id"]] = position
-        for order, entries in self._orders.items():
-            insort(entries, _entry(order, record.get(order.field), position))
+        self._orders.clear()
         return record
 
     def change(self, record: Record, **changes: Any) -> None:
         """Changes fields of a record."""
-        position = self._positions[record["id"]]
-        for order, entries in self._orders.items():
-            if order.field in changes:
-                del entries[bisect_left(entries, _entry(order, record.get(order.field), position))]
-                insort(entries, _entry(order, changes[order.field], position))
+        self._orders.clear()
         record.update(changes)
 
     def after(self, order: Order | None, cursor: Cursor | None) -> Iterator[int]:
@@ -91,13 +85,13 @@ class Table:
         creation.
         """
         if order is None:
-            return iter(range(0 if cursor is None else cursor.position + 1, len(self.rows)))
+            return iter(range(0 if cursor is None else cursor[1] + 1, len(self.rows)))
         entries = self._orders.get(order)
         if entries is None:
             entries = self._orders[order] = sorted(
                 _entry(order, record.get(order.field), position) for position, record in enumerate(self.rows)
             )
-        at = None if cursor is None else _entry(order, cursor.value, cursor.position)
+        at = None if cursor is None else _entry(order, *cursor)
         if order.descending:
             last = len(entries) if at is None else bisect_left(entries, at)
             return (-entries[index][1] for index in range(last - 1, -1, -1))
@@ -107,7 +101,7 @@ class Table:
     def cursor_of(self, order: Order | None, position: int) -> Cursor:
         """Returns the current cursor after the record at a position."""
         value = None if order is None else _key(self.rows[position].get(order.field))
-        return Cursor(value[-1] if value else None, position)
+        return value[-1] if value else None, position
 
 
 def _entry(order: Order, value: Any, position: int) -> tuple[Key, int]:
@@ -125,18 +119,14 @@ def _key(value: Any) -> Key:
 Seeded = Callable[[str, Record], Iterable[Record]]
 """A function that returns the seeded history of an entity with this type."""
 
-_KINDS = {
+KINDS: Final = {
     "CAMPAIGN": "campaigns",
     "LINE_ITEM": "line_items",
     "PROMOTED_TWEET": "promoted_tweets",
     "TARGETING_CRITERIA": "targeting_criteria",
     "PROMOTED_ACCOUNT": "promoted_accounts",
 }
-
-
-def kind_of(entity_type: str) -> str:
-    """Returns the record kind for an entity type."""
-    return _KINDS[entity_type]
+"""The record kinds by entity type."""
 
 
 class History:
@@ -204,23 +194,17 @@ class Advertising:
         self.curated_categories: Table = Table()
         self.uploads: Table = Table()
         self.history: History = History()
-        self._tables: dict[tuple[str, str], Table] = {}
+        self.tables: dict[tuple[str, str], Table] = {}
+        """The tables that belong to an account, by account id and kind."""
         self._ids_made = 0
 
     def table(self, account_id: str, kind: str) -> Table:
         """Returns the records of a kind that belong to an account, for example `line_items`."""
-        found = self._tables.get((account_id, kind))
-        if found is None:
-            found = self._tables[account_id, kind] = Table()
-        return found
+        return self.tables.setdefault((account_id, kind), Table())
 
-    def plant(self, account_id: str, kind: str, load: Callable[[], Iterable[Record]]) -> None:
-        """Sets the records of a kind that an account has. They are created when they are first read."""
-        self._tables[account_id, kind] = Table(load)
-
-    def tables(self) -> Iterator[tuple[str, str, Table]]:
-        """Yields the account, the kind and the records of every table that belongs to an account."""
-        return ((account_id, kind, table) for (account_id, kind), table in list(self._tables.items()))
+    def plant(self, account_id: str, loads: Mapping[str, Load]) -> None:
+        """Sets the records that an account has, by kind. They are created when they are first read."""
+        self.tables.update(((account_id, kind), Table(load)) for kind, load in loads.items())
 
     def new_id(self) -> str:
         """Returns an unused id."""

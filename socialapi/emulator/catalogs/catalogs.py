@@ -55,7 +55,7 @@ async def create_product_set(call: Call) -> Answer:
     else:
         made.filters = body["filters"]
         made.status, made.due_at = "PROCESSING", call.now + PROCESSING_SECONDS
-    catalog.add_set(made)
+    catalog.sets[made.id] = made
     return ads_data(_set_record(catalog, made), call.path)
 
 
@@ -74,21 +74,18 @@ def _set_record(catalog: Catalog, found: SetOfProducts) -> dict[str, Any]:
 @serves(routes.CATALOGS)
 async def list_catalogs(call: Call) -> Answer:
     """Returns the user's catalog, if there is one."""
-    _check_user(call)
-    own = call.state.catalogs.of_user(call.user.id)
+    own = _own(call)
     return collection(call, Table(lambda: [] if own is None else [_record(own)]))
 
 
 @serves(routes.CATALOG_CREATE)
 async def create_catalog(call: Call) -> Answer:
     """Creates the user's catalog, and returns it. Refuses to create a second one."""
-    _check_user(call)
-    user = call.user
-    if call.state.catalogs.of_user(user.id) is not None:
+    if _own(call) is not None:
         name = "user_id" if "user_id" in call.query else "name"
         raise invalid(name, "is rejected because the user already has a catalog")
-    catalog = Catalog(call.state.advertising.new_id(), user.id, call.query["name"])
-    call.state.catalogs.add(catalog)
+    catalog = Catalog(call.state.advertising.new_id(), call.user.id, call.query["name"])
+    call.state.catalogs[catalog.id] = catalog
     return ads_data(_record(catalog), call.echo)
 
 
@@ -104,7 +101,7 @@ async def rename_catalog(call: Call) -> Answer:
 async def delete_catalog(call: Call) -> Answer:
     """Permanently deletes the catalog with its products and product sets, and returns it."""
     catalog = the_catalog(call)
-    call.state.catalogs.remove(catalog)
+    del call.state.catalogs[catalog.id]
     return ads_data(_record(catalog) | {"deleted": True}, call.echo)
 
 
@@ -112,7 +109,8 @@ def _record(catalog: Catalog) -> Record:
     return {"id": catalog.id, "name": catalog.name}
 
 
-def _check_user(call: Call) -> None:
-    """Refuses a user id other than the caller's, ignoring leading zeros."""
+def _own(call: Call) -> Catalog | None:
+    """Returns the caller's catalog. Refuses a user id other than the caller's, ignoring leading zeros."""
     if "user_id" in call.query and str(int(call.query["user_id"])) != call.user.id:
         raise forbidden("catalogs of other users are not accessible", "user_id")
+    return next((each for each in call.state.catalogs.values() if each.user_id == call.user.id), None)

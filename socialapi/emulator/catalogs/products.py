@@ -15,7 +15,7 @@ from socialapi.emulator.catalogs.catalogs import the_catalog
 from socialapi.emulator.catalogs.state import Item, Stock, content_of
 from socialapi.emulator.faults import PRODUCT_FAULTS, Fault
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.paging import ForwardRows, paginate
+from socialapi.emulator.paging import Rows, paginate
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.products import Product
@@ -60,7 +60,7 @@ def count_products(received: Received) -> tuple[int | None, int | None]:
 
 
 @attrs.frozen
-class ProductRows(ForwardRows):
+class ProductRows(Rows):
     """The products of a catalog in the order of submission."""
 
     stock: Stock

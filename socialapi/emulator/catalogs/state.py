@@ -241,52 +241,17 @@ class SetOfProducts:
 
 @attrs.define
 class Catalog:
-    """A product catalog of a user."""
+    """A product catalog of a user, who has at most one."""
 
     id: str
     user_id: str
     name: str
     stock: Stock = attrs.field(factory=Stock, repr=False)
     sets: dict[str, SetOfProducts] = attrs.field(factory=dict, repr=False)
-    _pending: list[SetOfProducts] = attrs.field(factory=list, repr=False)
-
-    def add_set(self, made: SetOfProducts) -> None:
-        """Adds a product set."""
-        self.sets[made.id] = made
-        if made.status == "PROCESSING":
-            self._pending.append(made)
 
     def settle(self, now: float) -> None:
         """Fills the sets that are due. It must be called before products change."""
-        due = [each for each in self._pending if each.due_at <= now]
-        for each in due:
-            self._pending.remove(each)
-            keys = matching(self.stock, each.filters)
-            each.status, each.product_keys = ("FAILED", []) if keys is None else ("DONE", keys)
-
-
-class Catalogs:
-    """All catalogs by id. Each user has at most one."""
-
-    def __init__(self) -> None:
-        self._by_id: dict[str, Catalog] = {}
-
-    def all(self) -> Iterator[Catalog]:
-        """Returns the catalogs in order of creation."""
-        return iter(list(self._by_id.values()))
-
-    def get(self, catalog_id: str) -> Catalog | None:
-        """Returns the catalog with the id."""
-        return self._by_id.get(catalog_id)
-
-    def of_user(self, user_id: str) -> Catalog | None:
-        """Returns the catalog of a user."""
-        return next((each for each in self._by_id.values() if each.user_id == user_id), None)
-
-    def add(self, catalog: Catalog) -> None:
-        """Adds a catalog."""
-        self._by_id[catalog.id] = catalog
-
-    def remove(self, catalog: Catalog) -> None:
-        """Removes a catalog with everything in it."""
-        del self._by_id[catalog.id]
+        for each in self.sets.values():
+            if each.status == "PROCESSING" and each.due_at <= now:
+                keys = matching(self.stock, each.filters)
+                each.status, each.product_keys = ("FAILED", []) if keys is None else ("DONE", keys)

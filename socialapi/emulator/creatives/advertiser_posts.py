@@ -11,7 +11,6 @@ from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.platform.new_posts import new_post
 from socialapi.emulator.platform.state import PostRecord
 from socialapi.emulator.responses import Answer, ads_data, ads_not_found, forbidden
-from socialapi.emulator.state import User
 from socialapi.models.creatives import MAX_MEDIA
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
@@ -29,7 +28,11 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     post do not exist.
     """
     query = call.query
-    _check_author(call, query)
+    author = call.state.users.get(_author_id(query))
+    if author is None or call.account_id not in author.account_ids:
+        raise forbidden("the user has not granted access to the account", "as_user_id")
+    if not query.get("nullcast", True) and author.id != call.user.id:
+        raise forbidden("organic posts are only possible for the authenticated user", "nullcast")
     library = call.table(LIBRARY)
     media = [library.get(key) for key in query.get("media_keys", ())]
     lost = [key for key, medium in zip(query.get("media_keys", ()), media, strict=True) if medium is None]
@@ -63,15 +66,22 @@ async def create_post(call: Call) -> Answer:
     call.service.publishing.post_created(call.state, post)
     kept = {name: list(value) if isinstance(value, tuple) else value for name, value in query.items() if name in _KEPT}
     made = call.table(POSTS).add(_record(post) | kept)
-    return ads_data(_shown(made, author, query), call.echo)
+    return ads_data(_shown(call, made), call.echo)
 
 
 @serves(routes.ADVERTISER_POST_RENAME)
 async def rename_post(call: Call) -> Answer:
-    """Sets the name of a post by one of the account's advertisers, and returns the post."""
-    post = _of_account(call, call.path["tweet_id"])
-    call.table(POSTS).change(post, name=call.query["name"])
-    return ads_data(_shown(post, call.state.users[post["author_id"]], {}), call.echo)
+    """Sets the name of a post by one of the account's advertisers, and returns the post. The account keeps a record of
+    every post that was named or created here.
+    """
+    record = call.table(POSTS).get(call.path["tweet_id"])
+    if record is None:
+        post = call.state.platform.posts.get(call.path["tweet_id"])
+        if post is None or call.account_id not in call.state.users[post.author_id].account_ids:
+            raise ads_not_found("tweet_id")
+        record = call.table(POSTS).add(_record(post))
+    call.table(POSTS).change(record, name=call.query["name"])
+    return ads_data(_shown(call, record), call.echo)
 
 
 def _author_id(query: Mapping[str, Any]) -> str:
@@ -79,34 +89,11 @@ def _author_id(query: Mapping[str, Any]) -> str:
     return str(int(query["as_user_id"]))
 
 
-def _check_author(call: Call, query: Mapping[str, Any]) -> None:
-    """Rejects authors who have not granted access to the account, and organic posts by anyone but the caller."""
-    author = call.state.users.get(_author_id(query))
-    if author is None or call.account_id not in author.account_ids:
-        raise forbidden("the user has not granted access to the account", "as_user_id")
-    if not query.get("nullcast", True) and author.id != call.user.id:
-        raise forbidden("organic posts are only possible for the authenticated user", "nullcast")
-
-
 def _is_card(call: Call, uri: str) -> bool:
     scheme, _, card_id = uri.partition("://")
     kinds = (CARDS, POLLS, CONVERSATIONS)
     tables = (call.table(kind) for kind in kinds)
     return scheme == "card" and any(table.get(card_id) is not None for table in tables)
-
-
-def _of_account(call: Call, post_id: str) -> Record:
-    """Returns the account's record of a post. If there is none, creates one for a post by one of the account's
-    advertisers.
-    """
-    found = call.table(POSTS).get(post_id)
-    if found is not None:
-        return found
-    post = call.state.platform.posts.get(post_id)
-    author = call.state.users.get(post.author_id) if post else None
-    if post is None or author is None or call.account_id not in author.account_ids:
-        raise ads_not_found("tweet_id")
-    return call.table(POSTS).add(_record(post))
 
 
 def _record(post: PostRecord) -> Record:
@@ -120,8 +107,9 @@ def _record(post: PostRecord) -> Record:
     }
 
 
-def _shown(post: Record, author: User, query: Mapping[str, Any]) -> Record:
+def _shown(call: Call, post: Record) -> Record:
     """Returns the post in the form that `tweet_mode` and `trim_user` select, without its reply settings."""
+    author, query = call.state.users[post["author_id"]], call.query
     said: Record = {name: post[name] for name in ("id", "text", "nullcast", "created_at")}
     said |= {name: post[name] for name in _SHOWN if name in post}
     if query.get("tweet_mode") == "extended":

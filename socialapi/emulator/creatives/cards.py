@@ -5,7 +5,9 @@ from typing import Any, Final
 
 from socialapi.emulator.advertising.records import (
     answer_record,
+    asked_for,
     collection,
+    delete_record,
     new_record,
     read_record,
     require_record,
@@ -22,7 +24,6 @@ from socialapi.emulator.creatives.state import (
     LIBRARY,
     POLLS,
     Layout,
-    asked_for,
     card_type,
     card_uri,
     faces,
@@ -66,10 +67,8 @@ def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
     library = call.table(LIBRARY)
     if missing := {path: key for path, key in media_keys(layout) if library.get(key) is None}:
         raise ads_not_found(**missing)
-    given = [(path, library.get(key)) for path, key in media_keys(layout)]
-    for path, medium in given:
-        assert medium is not None, "it is not missing"
-        yield from kind_rules(medium, ("IMAGE", "VIDEO"), path)
+    for path, key in media_keys(layout):
+        yield from kind_rules(in_library(call, key, path), ("IMAGE", "VIDEO"), path)
     for path, components in faces(layout):
         if path != "components" and {component["type"] for component in components} != {"MEDIA", "DETAILS"}:
             yield BrokenRule(path=path, reason="must have a component of type MEDIA and one of type DETAILS")
@@ -105,23 +104,15 @@ async def update_card(call: Call) -> Answer:
 @serves(routes.IMAGE_CONVERSATION_CARD_DELETE)
 async def delete_image_conversation_card(call: Call) -> Answer:
     """Deletes an image conversation card, which is one of the older kinds, and returns it."""
-    card = require_record(call, CARDS, "card_id")
-    if card["card_type"] != IMAGE_CONVERSATION:
+    if require_record(call, CARDS, "card_id")["card_type"] != IMAGE_CONVERSATION:
         raise invalid("card_id", "must be the id of an image conversation card")
-    call.table(CARDS).change(card, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, card)
+    return delete_record(call, CARDS, "card_id")
 
 
 def _laid_out(call: Call, layout: Layout) -> dict[str, Any]:
-    library = call.table(LIBRARY)
-
-    def medium(key: str) -> Record:
-        found = library.get(key)
-        assert found is not None, "the rules checked that it exists"
-        return found
-
     given = {name: layout[name] for name in _LAYOUTS if name in layout}
-    return {**given, "card_type": card_type(given, medium)}
+    kinds = {in_library(call, key, path)["media_type"] for path, key in media_keys(given)}
+    return {**given, "card_type": card_type(given, kinds)}
 
 
 MEDIA_POLLS: Final = "PROMOTED_MEDIA_POLLS"
@@ -149,8 +140,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     """
     if "media_key" not in call.query:
         return
-    account = call.state.advertising.accounts.get(call.account_id)
-    if account is None or MEDIA_POLLS not in account["features"]:
+    if MEDIA_POLLS not in call.account["features"]:
         raise forbidden(f"the account does not have the feature {MEDIA_POLLS}", "media_key")
     medium = in_library(call, call.query["media_key"], "media_key")
     yield from kind_rules(medium, ("IMAGE", "VIDEO"), "media_key")

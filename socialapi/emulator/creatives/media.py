@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from socialapi.emulator.advertising.records import (
     answer_record,
+    asked_for,
     collection,
     delete_record,
     new_record,
@@ -18,7 +19,7 @@ from socialapi.emulator.advertising.records import (
 )
 from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.creatives.state import ACCOUNT_MEDIA, FACTS, LIBRARY, asked_for, first_frame, preroll
+from socialapi.emulator.creatives.state import ACCOUNT_MEDIA, FACTS, LIBRARY, first_frame
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.responses import Answer, ads_not_found
 from socialapi.models.creatives import VIDEO_FIELDS
@@ -98,12 +99,6 @@ async def delete_account_medium(call: Call) -> Answer:
     return delete_record(call, ACCOUNT_MEDIA, _ID)
 
 
-def add_preroll(call: Call, medium: Record) -> None:
-    """Adds a preroll video from the library to the account media, as the service does automatically."""
-    made = new_record(call, **preroll(medium))
-    call.table(ACCOUNT_MEDIA).add(made)
-
-
 DEFAULT_COUNT: Final = 20
 
 _WRITTEN: Final = ("name", "file_name", "title", "description", "poster_media_key")
@@ -158,7 +153,9 @@ async def add_medium(call: Call) -> Answer:
     else:
         table.change(medium, **made)
     if medium["media_category"] == "AMPLIFY_VIDEO":
-        add_preroll(call, medium)
+        # The service adds preroll videos to the account media automatically.
+        video_id, url = medium["media_key"].partition("_")[2], medium["media_url"]
+        call.table(ACCOUNT_MEDIA).add(new_record(call, video_id=video_id, media_url=url, creative_type="PREROLL"))
     return answer_record(call, medium)
 
 

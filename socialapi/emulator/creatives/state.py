@@ -1,6 +1,6 @@
-"""Records of cards and media, and their filters."""
+"""Records of cards and media."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from socialapi.emulator.advertising.state import Record
@@ -31,9 +31,8 @@ def media_keys(layout: Layout) -> Iterator[tuple[str, str]]:
                     yield f"{place}[{number}].media_keys[{index}]", key
 
 
-def card_type(layout: Layout, medium: Callable[[str], Record]) -> str:
-    """Returns the type of a valid card. `medium` returns the medium with the given key."""
-    kinds = {medium(key)["media_type"] for _, key in media_keys(layout)}
+def card_type(layout: Layout, kinds: set[str]) -> str:
+    """Returns the type of a valid card with media of these kinds."""
     media = kinds.pop() if len(kinds) == 1 else "MIXED_MEDIA"
     types = {component["type"] for _, components in faces(layout) for component in components}
     place = next(_PLACES[kind] for kind in _PLACES if kind in types)
@@ -73,15 +72,6 @@ def first_frame(medium: Record) -> str:
     return f"{medium['media_url'].rpartition('/')[0]}/first-frame.jpg"
 
 
-def preroll(medium: Record) -> Record:
-    """Returns the fields of the account media record for a preroll video."""
-    return {
-        "video_id": medium["media_key"].partition("_")[2],
-        "media_url": medium["media_url"],
-        "creative_type": "PREROLL",
-    }
-
-
 def of_poll(medium: Record | None) -> dict[str, Any]:
     """Returns the fields that a poll derives from its medium: the card type and the URLs, but not the media key."""
     if medium is None:
@@ -111,18 +101,3 @@ def of_conversation(video: Record, poster: Record | None) -> Record:
         "video_width": video["width"],
         "video_height": video["height"],
     }
-
-
-def asked_for(query: Mapping[str, Any], **fields: str) -> Callable[[Record], bool]:
-    """Returns a filter for records. Each parameter lists the accepted values of a field, and `q` is a prefix of the
-    name.
-    """
-    wanted = [(field, frozenset(query[name])) for name, field in fields.items() if name in query]
-    prefix = query.get("q", "").casefold()
-
-    def is_asked_for(record: Record) -> bool:
-        return all(record[field] in values for field, values in wanted) and (
-            not prefix or (record["name"] or "").casefold().startswith(prefix)
-        )
-
-    return is_asked_for

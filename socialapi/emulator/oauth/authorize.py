@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 import attrs
 
@@ -94,7 +93,7 @@ def submitted(call: Call) -> dict[str, str]:
     """Returns the fields of a submitted form."""
     if call.received.content_type != FORM or not call.received.complete:
         raise PageShown(html.message_page("This form cannot be read", "Go back to the app and try again.", status=400))
-    return dict(parse_qsl(call.received.body.decode("utf-8", "replace"), keep_blank_values=True))
+    return dict(call.received.form())
 
 
 def check_seal(call: Call, question: Question, form: Mapping[str, str]) -> None:

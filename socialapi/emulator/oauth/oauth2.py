@@ -7,7 +7,6 @@ import re
 import secrets
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 import attrs
 
@@ -25,7 +24,7 @@ from socialapi.emulator.oauth.authorize import (
     submitted,
 )
 from socialapi.emulator.oauth.state import CODE_SECONDS, Code, RefreshGrant
-from socialapi.emulator.oauth.three_legged import is_registered, with_parameters
+from socialapi.emulator.oauth.three_legged import BAD_PARAMETER, is_registered, with_parameters
 from socialapi.emulator.request import FORM
 from socialapi.emulator.responses import Answer, Refusal, answer
 from socialapi.emulator.state import App, Caller
@@ -39,7 +38,6 @@ APP_ONLY_TOKENS: Final = RateLimit("app_only_tokens", 60, 60.0)
 requests, but no number.
 """
 
-_BAD_PARAMETER: Final = 170
 _NOT_YOURS: Final = 348
 
 
@@ -47,11 +45,12 @@ _NOT_YOURS: Final = 348
 async def create_app_only_token(call: Call) -> Answer:
     """Returns the app-only token of the app, which stays the same until it is invalidated."""
     app = call.caller.app
-    if not call.state.limits.take(APP_ONLY_TOKENS, (app.api_key,)).granted:
+    granted, _ = call.state.limits.take(APP_ONLY_TOKENS, (app.api_key,))
+    if not granted:
         raise Refusal(403, 99, "The app-only token was requested too often.")
     grant_type = _parameter(call, "grant_type")
     if broken := broken_rules(call.route.body, {"grant_type": grant_type}, now=call.state.clock.datetime()):
-        raise Refusal(400, _BAD_PARAMETER, str(broken[0]))
+        raise Refusal(400, BAD_PARAMETER, str(broken[0]))
     return answer({"token_type": "bearer", "access_token": call.state.app_only_token(app)})
 
 
@@ -70,7 +69,7 @@ async def invalidate_app_only_token(call: Call) -> Answer:
 def _parameter(call: Call, name: str) -> str:
     value = call.received.parameters().get(name)
     if not value:
-        raise Refusal(400, _BAD_PARAMETER, f"{name} is required")
+        raise Refusal(400, BAD_PARAMETER, f"{name} is required")
     return value
 
 
@@ -128,7 +127,7 @@ def _recognized(parameters: Mapping[str, str]) -> dict[str, str]:
 def _question(call: Call, given: Mapping[str, str]) -> Question:
     """Returns the question for the user. Redirects errors only if the URL is known to belong to the app."""
     app = call.state.apps.get(given.get("client_id", ""))
-    if app is None or not is_registered(app, given.get("redirect_uri", "")):
+    if app is None or not is_registered(given.get("redirect_uri", "")):
         sentence = "The app is unknown, or its redirect URL is not registered."
         raise PageShown(html.message_page("This link is invalid", sentence, status=400))
     _check_authorize(call, given)
@@ -166,6 +165,7 @@ ACCESS_TOKEN_SECONDS: Final = 7_200
 """The lifetime of an access token, on the emulator's clock. The documentation does not specify one."""
 _TOKEN_PARAMETERS: Final = frozenset(field.name for field in attrs.fields(OAuth2TokenRequest))
 """The known parameters; others are ignored (RFC 6749, section 3.2)."""
+_UNCACHED: Final = {"Cache-Control": "no-store"}
 
 
 class TokenError(Exception):
@@ -186,7 +186,7 @@ async def create_tokens(call: Call) -> Answer:
     except TokenError as refusal:
         body = {"error": refusal.error, "error_description": refusal.description}
         headers = {"WWW-Authenticate": "Basic"} if refusal.status == 401 else {}
-        return _uncached(answer(body, refusal.status), headers)
+        return attrs.evolve(answer(body, refusal.status), headers=_UNCACHED | headers)
 
 
 def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
@@ -195,7 +195,7 @@ def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
     """
     if call.received.content_type != FORM or not call.received.complete:
         raise TokenError("invalid_request", f"the body must be sent as {FORM}")
-    form = dict(parse_qsl(call.received.body.decode("utf-8", "replace"), keep_blank_values=True))
+    form = dict(call.received.form())
     pair = basic_pair(call.received)
     if "client_secret" in form:
         pair = (form.get("client_id", ""), form.pop("client_secret"))
@@ -219,18 +219,18 @@ def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
 
 def _redeemed(call: Call, app: App, form: Mapping[str, str]) -> RefreshGrant:
     """Redeems the code or the refresh token, and returns its grant."""
-    if form["grant_type"] == "refresh_token":
-        held, token = call.state.sign_ins.refresh_tokens, form["refresh_token"]
-        if token not in held:
-            raise TokenError("invalid_grant", "there is no such refresh token")
-        grant = held[token]
-        if grant is None:
-            raise TokenError("invalid_grant", "the refresh token was already used: each use returns a new one")
-        if grant.app_key != app.api_key:
-            raise TokenError("invalid_grant", "the refresh token is another app's")
-        held[token] = None
-        return grant
-    return _redeemed_code(call, app, form)
+    if form["grant_type"] == "authorization_code":
+        return _redeemed_code(call, app, form)
+    held, token = call.state.sign_ins.refresh_tokens, form["refresh_token"]
+    if token not in held:
+        raise TokenError("invalid_grant", "there is no such refresh token")
+    grant = held[token]
+    if grant is None:
+        raise TokenError("invalid_grant", "the refresh token was already used: each use returns a new one")
+    if grant.app_key != app.api_key:
+        raise TokenError("invalid_grant", "the refresh token is another app's")
+    held[token] = None
+    return grant
 
 
 def _redeemed_code(call: Call, app: App, form: Mapping[str, str]) -> RefreshGrant:
@@ -269,8 +269,4 @@ def _issued(call: Call, grant: RefreshGrant) -> Answer:
     if OFFLINE_SCOPE in grant.scopes:
         body["refresh_token"] = secrets.token_urlsafe(48)
         state.sign_ins.refresh_tokens[body["refresh_token"]] = grant
-    return _uncached(answer(body), {})
-
-
-def _uncached(made: Answer, headers: Mapping[str, str]) -> Answer:
-    return Answer(made.status, made.body, {"Cache-Control": "no-store", **headers})
+    return attrs.evolve(answer(body), headers=_UNCACHED)

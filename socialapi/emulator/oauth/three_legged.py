@@ -12,15 +12,15 @@ from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.oauth.state import OUT_OF_BAND, REQUEST_TOKEN_SECONDS, RequestToken
 from socialapi.emulator.request import FORM, Received
 from socialapi.emulator.responses import Answer, Refusal, answer
-from socialapi.emulator.state import App, Caller, State
+from socialapi.emulator.state import REGISTERED_CALLBACK, App, Caller, State
 from socialapi.models.validation import broken_rules
 from socialapi.routes import oauth as routes
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
-def is_registered(app: App, url: str) -> bool:
-    """Returns whether the URL belongs to the app, with any query, or is a loopback URL, with any port.
+def is_registered(url: str) -> bool:
+    """Returns whether the URL belongs to every app, with any query, or is a loopback URL, with any port.
 
     A loopback listener uses a free port, which cannot be registered beforehand (RFC 8252, section
     7.3).
@@ -30,7 +30,7 @@ def is_registered(app: App, url: str) -> bool:
         return False
     if parts.scheme == "http" and parts.hostname in _LOOPBACK:
         return True
-    return urlunsplit(parts._replace(query="")) in app.callback_urls
+    return urlunsplit(parts._replace(query="")) == REGISTERED_CALLBACK
 
 
 def _parts(url: str) -> SplitResult | None:
@@ -58,11 +58,7 @@ CALLBACK_NOT_APPROVED: Final = 415
 
 def signing_app(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
     """Returns the app that signed the request without a token."""
-
-    def secret_of(app: App, protocol: Mapping[str, str]) -> str:
-        return ""
-
-    return Caller(verified(state, received, secret_of)[0])
+    return Caller(verified(state, received, lambda *_: "")[0])
 
 
 def signing_request_token(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
@@ -95,7 +91,7 @@ async def create_request_token(call: Call) -> Answer:
     callback = _protocol(call).get("oauth_callback", "")
     if not callback:
         raise Refusal(400, MISSING_PARAMETER, "oauth_callback is missing: a URL registered for the app, or oob")
-    if callback != OUT_OF_BAND and not is_registered(app, callback):
+    if callback != OUT_OF_BAND and not is_registered(callback):
         message = "Callback URL not approved for this client application. Approved URLs are registered for the app."
         raise Refusal(403, CALLBACK_NOT_APPROVED, message)
     parameters = call.received.parameters()

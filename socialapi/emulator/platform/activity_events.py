@@ -1,13 +1,13 @@
 """Activity events, and their routing to apps."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 
-from socialapi.emulator.platform.deliveries import Deliveries
-from socialapi.emulator.platform.fan_out import ACTIVITY_STREAM, Recent, StreamHub, StreamLine
-from socialapi.emulator.platform.state import ActivitySubscription, Platform
+from socialapi.emulator.platform.deliveries import Deliveries, Recent
+from socialapi.emulator.platform.fan_out import ACTIVITY_STREAM, RECENT_SECONDS, RECENT_THINGS, StreamHub, StreamLine
+from socialapi.emulator.platform.state import ActivitySubscription
 from socialapi.emulator.platform.streaming import LINE_END
 from socialapi.emulator.responses import packed_json
 from socialapi.emulator.state import State
@@ -40,35 +40,6 @@ class ActivityEvent:
             event["tag"] = tag
         event["payload"] = self.payload
         return packed_json({"data": event})
-
-
-def matching_subscriptions(platform: Platform, event: ActivityEvent) -> dict[str, list[ActivitySubscription]]:
-    """Returns the subscriptions that match the event, by app."""
-    found: dict[str, list[ActivitySubscription]] = {}
-    for subscription in platform.subscriptions.values():
-        if _matches(subscription, event):
-            found.setdefault(subscription.app_key, []).append(subscription)
-    return found
-
-
-def subscribed_apps(platform: Platform) -> set[str]:
-    """Returns the apps that have any subscription."""
-    return {subscription.app_key for subscription in platform.subscriptions.values()}
-
-
-def routed(
-    subscriptions: Sequence[ActivitySubscription | None], webhook_ids: Sequence[str]
-) -> Iterator[tuple[str, ActivitySubscription | None]]:
-    """Yields the webhooks of an app that receive an event, each once: the webhook of a subscription, or all webhooks if
-    the subscription has none.
-    """
-    seen: set[str] = set()
-    for subscription in subscriptions:
-        named = None if subscription is None else subscription.webhook_id
-        for webhook_id in webhook_ids if named is None else [named]:
-            if webhook_id in webhook_ids and webhook_id not in seen:
-                seen.add(webhook_id)
-                yield webhook_id, subscription
 
 
 def _matches(subscription: ActivitySubscription, event: ActivityEvent) -> bool:
@@ -115,7 +86,7 @@ class EventRouter:
     def __init__(self, streams: StreamHub, deliveries: Deliveries) -> None:
         self._streams = streams
         self._deliveries = deliveries
-        self._recent: Recent[Mapping[str, bytes]] = Recent()
+        self._recent: Recent[Mapping[str, bytes]] = Recent(RECENT_SECONDS, RECENT_THINGS)
 
     def reset(self) -> None:
         """Removes all recent events."""
@@ -123,20 +94,30 @@ class EventRouter:
 
     def lines(self, state: State, event: ActivityEvent, *, also_unsubscribed: bool) -> Iterator[StreamLine]:
         """Yields the lines of the event for all recipients. `also_unsubscribed` includes apps without any subscription."""
-        found: dict[str, Sequence[ActivitySubscription]] = dict(matching_subscriptions(state.platform, event))
+        subscriptions = state.platform.subscriptions.values()
+        found: dict[str, list[ActivitySubscription | None]] = {}
+        for each in subscriptions:
+            if _matches(each, event):
+                found.setdefault(each.app_key, []).append(each)
         if also_unsubscribed:
-            found |= dict.fromkeys(state.apps.keys() - subscribed_apps(state.platform), ())
-        lines = {app_key: event.encoded(each[0] if each else None) for app_key, each in found.items()}
+            found |= {app_key: [None] for app_key in state.apps.keys() - {each.app_key for each in subscriptions}}
+        lines = {app_key: event.encoded(matching[0]) for app_key, matching in found.items()}
         if lines:
             self._recent.add(state.clock.now(), lines)
         for app_key, line in lines.items():
             yield StreamLine(line, streams=self._streams.of(app_key, ACTIVITY_STREAM))
-            webhooks = state.platform.webhooks
-            valid = [each.id for each in webhooks.values() if each.app_key == app_key and each.valid]
-            for webhook_id, subscription in routed(found[app_key] or (None,), valid):
+            # Each webhook gets the event once: the webhook of a subscription, or all webhooks if it has none.
+            own = (each for each in state.platform.webhooks.values() if each.app_key == app_key and each.valid)
+            webhooks = {each.id: each for each in own}
+            targets: dict[str, ActivitySubscription | None] = {}
+            for subscription in found[app_key]:
+                named = None if subscription is None else subscription.webhook_id
+                for webhook_id in webhooks if named is None else webhooks.keys() & {named}:
+                    targets.setdefault(webhook_id, subscription)
+            for webhook_id, subscription in targets.items():
                 yield StreamLine(event.encoded(subscription), outboxes=(self._deliveries.outbox(webhooks[webhook_id]),))
 
     def missed(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
         """Returns the lines that the app would have received within the last `seconds`."""
-        recent = self._recent.since(state.clock.now() - seconds)
+        recent = self._recent.between(state.clock.now() - seconds)
         return (lines[app_key] + LINE_END for lines in recent if app_key in lines)

@@ -10,7 +10,7 @@ from socialapi.emulator.paging import Numbered, paginate, paginate_items
 from socialapi.emulator.platform.new_posts import new_post
 from socialapi.emulator.platform.post_projection import may_read
 from socialapi.emulator.platform.posts import posts_answer
-from socialapi.emulator.platform.selection import news_selection, pick_fields, selection
+from socialapi.emulator.platform.selection import pick_fields, selected_names, selection
 from socialapi.emulator.platform.state import StoredArticle, StoredNote
 from socialapi.emulator.responses import Answer, Refusal, data, invalid, platform_not_found
 from socialapi.routes import platform as routes
@@ -32,13 +32,8 @@ async def draft_article(call: Call) -> Answer:
         if name in cover and not (isinstance(cover[name], str) and cover[name] in known):
             parameter = f"cover_media.{name}"
             raise invalid(parameter, "does not match any uploaded medium", str(cover[name])[:100])
-    article = StoredArticle(
-        id=str(call.state.platform.new_id(call.now)),
-        author_id=call.user.id,
-        title=body["title"],
-        content_state=body["content_state"],
-        cover_media=body.get("cover_media"),
-    )
+    article_id = str(call.state.platform.new_id(call.now))
+    article = StoredArticle(id=article_id, author_id=call.user.id, title=body["title"])
     call.state.platform.articles[article.id] = article
     return data({"id": article.id, "title": article.title}, call.success_status)
 
@@ -62,7 +57,7 @@ async def publish_article(call: Call) -> Answer:
 @serves(routes.NEWS_SEARCH)
 async def search_news(call: Call) -> Answer:
     """Returns the stories whose name and summary together contain every word of the query."""
-    names = news_selection(call.query)
+    names = selected_names(call.query, "news.fields")
     words = call.query["query"].lower().split()
     stories = call.state.platform.news
     texts = {key: f"{story['name']} {story['summary']}".lower() for key, story in stories.items()}
@@ -74,7 +69,7 @@ async def search_news(call: Call) -> Answer:
 @serves(routes.NEWS_STORY)
 async def news_story(call: Call) -> Answer:
     """Returns one story."""
-    names = news_selection(call.query)
+    names = selected_names(call.query, "news.fields")
     wanted = call.path["id"]
     for story in call.state.platform.news.values():
         if story["id"] == wanted:

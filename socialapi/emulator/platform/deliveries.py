@@ -4,10 +4,11 @@ import asyncio
 import base64
 import hmac
 import io
+import math
 import socket
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import aiohttp
 import attrs
@@ -17,6 +18,9 @@ from socialapi.emulator.faults import Faults
 from socialapi.emulator.hosts import DeliveryTargets, is_localhost
 from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.state import State
+from socialapi.errors import ConfigurationError
+
+T = TypeVar("T")
 
 _LOOPBACK: Final = (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6))
 _IDLE_SECONDS: Final = 2.0
@@ -44,10 +48,12 @@ class Outgoing:
     """The sender of requests to the targets of webhook URLs. Ignores proxies from the environment, and connects only to
     this machine unless `rule` allows other hosts.
 
-    `fixed` targets exist from the start and survive a reset.
+    `fixed` targets exist from the start and survive a reset. Raises ConfigurationError if the rule does not allow them.
     """
 
     def __init__(self, fixed: Mapping[str, str], rule: DeliveryTargets) -> None:
+        if problem := next(filter(None, map(rule.problem, fixed.values())), None):
+            raise ConfigurationError(problem)
         self._fixed = dict(fixed)
         self.rule = rule
         self.targets: dict[str, str] = dict(fixed)
@@ -139,15 +145,41 @@ def is_success(status: int | None) -> bool:
     return status is not None and 200 <= status < 300
 
 
+class Recent(Generic[T]):
+    """The newest items with their times, oldest first, limited by age and number."""
+
+    def __init__(self, seconds: float, most: int) -> None:
+        self._seconds = seconds
+        self._things: deque[tuple[float, T]] = deque(maxlen=most)
+
+    def add(self, now: float, thing: T) -> None:
+        """Adds a published item, and drops items that are too old."""
+        while self._things and self._things[0][0] < now - self._seconds:
+            self._things.popleft()
+        self._things.append((now, thing))
+
+    def between(self, begin: float, end: float = math.inf) -> list[T]:
+        """Returns the items of a period. Items added after the call are not included."""
+        return [thing for at, thing in self._things if begin <= at <= end]
+
+    def clear(self) -> None:
+        """Removes all items."""
+        self._things.clear()
+
+
 class Outbox:
-    """A webhook's bounded queue of bodies in sending order, and its bounded history."""
+    """A webhook's bounded queue of bodies in sending order.
+
+    `history` contains its events for replays, even those whose delivery failed or was skipped, because replays exist
+    for such events.
+    """
 
     def __init__(self, webhook: Webhook, counters: DeliveryCounters) -> None:
         self.webhook = webhook
         self.counters = counters
+        self.history: Recent[bytes] = Recent(HISTORY_SECONDS, HISTORY_EVENTS)
         self.in_flight: int = 0
         self._waiting: deque[bytes] = deque()
-        self._history: deque[tuple[float, bytes]] = deque(maxlen=HISTORY_EVENTS)
         self._room = asyncio.Event()
         self._queued = 0
         self._finished = 0
@@ -162,16 +194,6 @@ class Outbox:
         self._waiting.extend([body] * copies)
         self._queued += copies
         return True
-
-    def published(self, body: bytes, now: float) -> None:
-        """Stores an event for replays, even if its delivery fails or is skipped, because replays exist for such events."""
-        while self._history and self._history[0][0] < now - HISTORY_SECONDS:
-            self._history.popleft()
-        self._history.append((now, body))
-
-    def published_between(self, begin: float, end: float) -> list[bytes]:
-        """Returns the stored events of a period, without duplicates."""
-        return [body for at, body in self._history if begin <= at <= end]
 
     def take(self) -> bytes | None:
         """Returns the next body to send, or None if none is waiting or too many deliveries are in progress."""
@@ -202,7 +224,7 @@ class Outbox:
         self._progress.set()
         self.counters.skipped += len(self._waiting)
         self._waiting.clear()
-        self._history.clear()
+        self.history.clear()
         self._room.set()
 
     async def room(self) -> None:
@@ -240,7 +262,8 @@ class Deliveries:
         self._outboxes: dict[str, Outbox] = {}
         self._counters_of: dict[str, DeliveryCounters] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._replays: Counter[str] = Counter()
+        self._replays: dict[asyncio.Task[None], str] = {}
+        """The replays in progress, with the keys of their apps."""
 
     async def close(self) -> None:
         """Cancels all deliveries, waiting or in progress, but keeps the counters."""
@@ -275,28 +298,28 @@ class Deliveries:
 
     def send(self, outbox: Outbox, body: bytes, copies: int = 1) -> None:
         """Adds an event to the outbox, which delivers events in order."""
-        outbox.published(body, self._state_now().clock.now())
+        outbox.history.add(self._state_now().clock.now(), body)
         if outbox.put(body, copies):
             self._start(outbox)
 
     def replay(self, webhooks: Sequence[Webhook], begin: float, end: float) -> int:
-        """Redelivers the events that the webhooks should have received in this period. Returns the number of events."""
-        found = {webhook.id: self.outbox(webhook).published_between(begin, end) for webhook in webhooks}
+        """Redelivers the events that the webhooks should have received in this period, but not more than a day ago.
+        Returns the number of events.
+        """
+        begin = max(begin, self._state_now().clock.now() - HISTORY_SECONDS)
+        total = 0
         for webhook in webhooks:
-            if bodies := found[webhook.id]:
-                self._replay(self.outbox(webhook), bodies)
-        return sum(map(len, found.values()))
-
-    def _replay(self, outbox: Outbox, bodies: Sequence[bytes]) -> None:
-        app_key = outbox.webhook.app_key
-        self._replays[app_key] += 1
-        task = self._own(self._send_again(outbox, bodies))
-        # A callback, because a coroutine that is cancelled before its first step never runs its `finally` blocks.
-        task.add_done_callback(lambda _: self._replays.subtract((app_key,)))
+            outbox = self.outbox(webhook)
+            if bodies := outbox.history.between(begin, end):
+                total += len(bodies)
+                task = self._own(self._send_again(outbox, bodies))
+                self._replays[task] = webhook.app_key
+                task.add_done_callback(self._replays.pop)
+        return total
 
     def is_replaying(self, app_key: str) -> bool:
         """Returns whether a replay of the app is in progress."""
-        return self._replays[app_key] > 0
+        return app_key in self._replays.values()
 
     async def settle(self) -> None:
         """Waits until all deliveries have ended."""

@@ -3,15 +3,12 @@
 import asyncio
 import contextlib
 import uuid
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import attrs
 import orjson
 
-from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.connections import ConnectionWatch
 from socialapi.emulator.faults import Pauses
 from socialapi.emulator.platform.deliveries import Deliveries, Outbox
 from socialapi.emulator.platform.post_projection import PostShape
@@ -64,33 +61,9 @@ async def publish_with_backpressure(lines: Iterable[StreamLine], deliveries: Del
     return count
 
 
-T = TypeVar("T")
-
 RECENT_SECONDS: Final = 300.0
 RECENT_THINGS: Final = 100_000
-"""The maximum number of recent items that are kept."""
-
-
-class Recent(Generic[T]):
-    """The newest items with their times, oldest first, limited by age and number."""
-
-    def __init__(self) -> None:
-        self._things: deque[tuple[float, T]] = deque(maxlen=RECENT_THINGS)
-
-    def add(self, now: float, thing: T) -> None:
-        """Adds a published item, and drops items that are too old."""
-        while self._things and self._things[0][0] < now - RECENT_SECONDS:
-            self._things.popleft()
-        self._things.append((now, thing))
-
-    def since(self, earliest: float) -> Sequence[T]:
-        """Returns the items published since `earliest`. Items added after the call are not included."""
-        return [thing for at, thing in self._things if at >= earliest]
-
-    def clear(self) -> None:
-        """Removes all items."""
-        self._things.clear()
-
+"""The maximum number of posts or events that are kept for backfills."""
 
 FILTERED_STREAM: Final = "filtered_stream"
 ACTIVITY_STREAM: Final = "activity_stream"
@@ -106,13 +79,11 @@ _DETAILS: Final = {
 
 
 class StreamHub:
-    """The open streams, by app and endpoint. `connection_watch` reports disconnected clients."""
+    """The open streams, by the ids of their connections."""
 
-    def __init__(self, clock: EmulatorClock, problem_base_url: Callable[[], str]) -> None:
-        self.connection_watch: ConnectionWatch = ConnectionWatch()
-        self._clock = clock
-        self._problem_base_url = problem_base_url
-        self._live: dict[tuple[str, str], dict[str, LiveStream]] = {}
+    def __init__(self, state_now: Callable[[], State]) -> None:
+        self._state_now = state_now
+        self._live: dict[str, LiveStream] = {}
         self._moved = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
 
@@ -133,48 +104,32 @@ class StreamHub:
         """Ends all streams, like a service that restarts."""
         self.end_all(SHUTDOWN, patience=_SHUTDOWN_PATIENCE)
 
-    # Opening -----------------------------------------------------------------------------------------------------
-
-    def check_room(self, state: State, app_key: str, endpoint_id: str) -> None:
-        """Refuses a connection if the app has the maximum number of connections to the endpoint."""
-        most = state.platform.max_connections
-        if len(self._live.get((app_key, endpoint_id), ())) >= most:
-            message = f"the app has {most} connections to this endpoint, which is the maximum"
-            raise Refusal(
-                429,
-                "TOO_MANY_REQUESTS",
-                message,
-                problem="streaming-connection",
-                extra={"connection_issue": "TooManyConnections"},
-            )
-
     def admit(
         self,
         state: State,
         app_key: str,
         endpoint_id: str,
         pauses: Pauses,
+        backfill: Iterator[bytes],
         *,
-        shape: PostShape | None = None,
-        backfill: Iterator[bytes] | None = None,
-        script: Script | None = None,
+        shape: PostShape | None,
+        script: Script | None,
     ) -> LiveStream:
-        """Adds a stream, which the caller must serve immediately, and returns it."""
+        """Adds a stream, which the caller must serve immediately, and returns it. Refuses it if the app has the maximum
+        number of connections to the endpoint.
+        """
+        most = state.platform.max_connections
+        if len(self.of(app_key, endpoint_id)) >= most:
+            message = f"the app has {most} connections to this endpoint, which is the maximum"
+            about = {"connection_issue": "TooManyConnections"}
+            raise Refusal(429, "TOO_MANY_REQUESTS", message, problem="streaming-connection", extra=about)
         connection = StreamConnection(
-            id=str(uuid.uuid4()), app_key=app_key, endpoint_id=endpoint_id, connected_at=self._clock.now()
+            id=str(uuid.uuid4()), app_key=app_key, endpoint_id=endpoint_id, connected_at=state.clock.now()
         )
         state.platform.remember_connection(connection)
-        stream = LiveStream(
-            connection,
-            self._clock.now,
-            pauses,
-            self._forget,
-            self.problem_line,
-            shape=shape,
-            backfill=backfill,
-            script=script,
+        self._live[connection.id] = stream = LiveStream(
+            connection, state.clock.now, pauses, self._forget, self.problem_line, backfill, shape=shape, script=script
         )
-        self._live.setdefault((app_key, endpoint_id), {})[connection.id] = stream
         self._moved.set()
         return stream
 
@@ -182,22 +137,22 @@ class StreamHub:
 
     def of(self, app_key: str, endpoint_id: str) -> list[LiveStream]:
         """Returns the live streams of an app to an endpoint."""
-        return list(self._live.get((app_key, endpoint_id), {}).values())
+        key = app_key, endpoint_id
+        return [each for each in self.streams if (each.connection.app_key, each.connection.endpoint_id) == key]
 
     @property
     def streams(self) -> list[LiveStream]:
         """All live streams."""
-        return [stream for streams in self._live.values() for stream in streams.values()]
+        return list(self._live.values())
 
     # Ending ------------------------------------------------------------------------------------------------------
 
     def end(self, connection: StreamConnection, disconnect_type: str) -> None:
         """Ends the connection, with a problem in the stream if there is one."""
-        stream = self._live.get((connection.app_key, connection.endpoint_id), {}).get(connection.id)
-        if stream is None:
-            self._close(connection, disconnect_type)
+        if (stream := self._live.get(connection.id)) is not None:
+            stream.end(Ending(disconnect_type, self.problem_line(disconnect_type), flush=True))
         else:
-            stream.end(disconnect_type, Ending(disconnect_type, self.problem_line(disconnect_type), flush=True))
+            self._close(connection, disconnect_type)
 
     def end_all(self, disconnect_type: str, *, abruptly: bool = False, patience: float | None = None) -> int:
         """Ends every live stream, with a problem or in the middle of the response. Returns their number."""
@@ -205,7 +160,7 @@ class StreamHub:
         line = None if abruptly else self.problem_line(disconnect_type)
         for stream in streams:
             ending = Ending(disconnect_type, line, flush=not abruptly, abruptly=abruptly, patience=patience)
-            stream.end(disconnect_type, ending)
+            stream.end(ending)
         return len(streams)
 
     def problem_line(self, disconnect_type: str) -> bytes:
@@ -215,16 +170,17 @@ class StreamHub:
 
     def line_of(self, slug: str, detail: str, fields: Mapping[str, Any]) -> bytes:
         """Returns a problem as a line of the stream."""
-        return orjson.dumps({"errors": [problem(self._problem_base_url(), slug, slug, detail) | dict(fields)]})
+        base = self._state_now().problem_base_url
+        return orjson.dumps({"errors": [problem(base, slug, slug, detail) | dict(fields)]})
 
     def _forget(self, stream: LiveStream) -> None:
         connection, ending = stream.connection, stream.ending
         assert ending is not None
-        self._live[connection.app_key, connection.endpoint_id].pop(connection.id, None)
+        del self._live[connection.id]
         self._close(connection, ending.reason)
 
     def _close(self, connection: StreamConnection, reason: str) -> None:
-        connection.disconnected_at = self._clock.now()
+        connection.disconnected_at = self._state_now().clock.now()
         connection.disconnect_reason = reason
 
     # Time --------------------------------------------------------------------------------------------------------

@@ -26,31 +26,18 @@ def public_metrics(state: State, user: User) -> dict[str, int]:
     return metrics | {"tweet_count": len(state.platform.posts.timeline(user.id))}
 
 
-def not_authorized(
-    problem_base_url: str, parameter: str, value: str, kind: str, *, section: str = "data"
-) -> dict[str, Any]:
+def not_authorized(base: str, parameter: str, value: str, kind: str, *, section: str = "data") -> dict[str, Any]:
     """Returns the `not-authorized` problem of a protected resource, to be listed in `errors` next to the data."""
-    return problem(
-        problem_base_url,
-        "not-authorized-for-resource",
-        "Authorization Error",
-        f"the {kind} in {parameter} is protected: {value}",
-        value=value,
-        resource_id=value,
-        resource_type=kind,
-        section=section,
-        parameter=parameter,
-    )
+    detail = f"the {kind} in {parameter} is protected: {value}"
+    about = {"value": value, "resource_id": value, "resource_type": kind, "section": section, "parameter": parameter}
+    return problem(base, "not-authorized-for-resource", "Authorization Error", detail, **about)
 
 
 class Includes:
     """The related objects that the expansions select, without duplicates and limited to what the caller may read."""
 
-    def __init__(
-        self, state: State, problem_base_url: str, selected: Selection, *, caller: Caller | None = None
-    ) -> None:
+    def __init__(self, state: State, selected: Selection, *, caller: Caller | None = None) -> None:
         self._state = state
-        self._problem_base_url = problem_base_url
         self._selected = selected
         self._reader = caller.user if caller else None
         self._may_read_email = caller is not None and EMAIL_SCOPE in (caller.scopes or ())
@@ -59,7 +46,7 @@ class Includes:
 
     def add(self, post: Fields) -> None:
         """Adds the objects that the post refers to."""
-        expansions = dict.fromkeys(self._selected.expansions)
+        expansions = self._selected["expansions"]
         for expansion in expansions:
             if expansion.startswith("referenced_tweets.id"):
                 self._add_referenced(post, expansion)
@@ -68,7 +55,7 @@ class Includes:
             elif expansion == "geo.place_id":
                 place = self._state.platform.places.get(post.get("geo", {}).get("place_id", ""))
                 if place is not None:
-                    self._found["places"][place["id"]] = pick_fields(place, self._selected.place)
+                    self._found["places"][place["id"]] = pick_fields(place, self._selected["place.fields"])
             elif expansion != "pinned_tweet_id":
                 self._add_users(post, expansion)
         if "pinned_tweet_id" in expansions:  # of the users that other expansions added
@@ -90,32 +77,30 @@ class Includes:
             self._add_user(user_id)
 
     def _add_user(self, user_id: str) -> None:
-        user = self._state.users.get(user_id)
-        if user is not None and user_id not in self._found["users"]:
-            # Only users, not apps, can read how others are connected to them, and only its owner can read an email
-            # address.
-            is_reader = self._reader is user
-            hidden = () if self._reader is not None and not is_reader else ("connection_status",)
-            fields = user.profile | {"public_metrics": public_metrics(self._state, user)}
-            if is_reader and self._may_read_email:
-                fields["confirmed_email"] = f"{user.username.lower()}@mail.example"
-            self._found["users"][user_id] = pick_fields(
-                {name: value for name, value in fields.items() if name not in hidden}, self._selected.user
+        user, wanted = self._state.users.get(user_id), self._selected["user.fields"]
+        if user is None or user_id in self._found["users"]:
+            return
+        fields = user.profile | {"public_metrics": public_metrics(self._state, user)}
+        if self._reader is None or self._reader is user:
+            # Only users, not apps, can read how others are connected to them.
+            fields.pop("connection_status", None)
+        if self._reader is user and self._may_read_email:
+            # Reading the address requires the user's own OAuth 2.0 token with the scope.
+            fields["confirmed_email"] = f"{user.username.lower()}@mail.example"
+        self._found["users"][user_id] = pick_fields(fields, wanted)
+        if "confirmed_email" in wanted and "confirmed_email" not in fields:
+            detail = (
+                f"confirmed_email of user {user.id} requires their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
             )
-            if "confirmed_email" in self._selected.user and "confirmed_email" not in self._found["users"][user_id]:
-                # Reading the address requires the user's own OAuth 2.0 token with the scope.
-                detail = (
-                    f"confirmed_email of user {user.id} requires their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
-                )
-                about = {"field": "confirmed_email", "resource_type": "user", "section": "includes"}
-                base = self._problem_base_url
-                self._note(problem(base, "not-authorized-for-field", "Authorization Error", detail, **about))
+            about = {"field": "confirmed_email", "resource_type": "user", "section": "includes"}
+            base = self._state.problem_base_url
+            self._note(problem(base, "not-authorized-for-field", "Authorization Error", detail, **about))
 
     def _add_attachments(self, post: Fields, name: str) -> None:
         platform = self._state.platform
         held, kind, names = {
-            "media_keys": (platform.media, "media", self._selected.media),
-            "poll_ids": (platform.polls, "polls", self._selected.poll),
+            "media_keys": (platform.media, "media", self._selected["media.fields"]),
+            "poll_ids": (platform.polls, "polls", self._selected["poll.fields"]),
         }[name]
         for key in post.get("attachments", {}).get(name, ()):
             if key in held:
@@ -128,7 +113,8 @@ class Includes:
         for reference in post.get("referenced_tweets", ()):
             found = self._state.platform.posts.get(reference["id"])
             if found is None:
-                self._note(not_found_problem(self._problem_base_url, "tweet", expansion, reference["id"]))
+                base = self._state.problem_base_url
+                self._note(not_found_problem(base, "tweet", expansion, reference["id"]))
             elif expansion == "referenced_tweets.id":
                 self._add_post(found, expansion)
             else:
@@ -136,9 +122,9 @@ class Includes:
 
     def _add_post(self, post: PostRecord, expansion: str) -> None:
         if may_read(self._state.users[post.author_id], self._reader):
-            self._found["tweets"][post.id] = pick_fields(post.fields, self._selected.post)
+            self._found["tweets"][post.id] = pick_fields(post.fields, self._selected["tweet.fields"])
         else:
-            base = self._problem_base_url
+            base = self._state.problem_base_url
             self._note(not_authorized(base, expansion, post.id, "tweet", section="includes"))
 
     def _note(self, found: dict[str, Any]) -> None:
@@ -148,8 +134,6 @@ class Includes:
 
 MatchingRules = Sequence[Mapping[str, str]]
 
-_SELECTING: Final = ("tweet.fields", "expansions", "media.fields", "poll.fields", "user.fields", "place.fields")
-
 
 class PostShape:
     """The field selection of a stream or link. Shapes with the same `key` select the same fields."""
@@ -157,17 +141,15 @@ class PostShape:
     def __init__(self, query: Mapping[str, Any]) -> None:
         self._selected = selection(query)
         # Edit history is always delivered.
-        self._names = frozenset({*self._selected.post, "edit_history_tweet_ids"})
-        self.key: tuple[tuple[str, tuple[Any, ...]], ...] = tuple(
-            (name, tuple(query[name])) for name in _SELECTING if name in query
-        )
+        self._names = frozenset({*self._selected["tweet.fields"], "edit_history_tweet_ids"})
+        self.key: tuple[tuple[str, ...], ...] = tuple(map(tuple, self._selected.values()))
 
-    def encoded(self, state: State, problem_base_url: str, fields: Fields, matching: MatchingRules) -> bytes:
+    def encoded(self, state: State, fields: Fields, matching: MatchingRules) -> bytes:
         """Returns the post as one line of JSON, without the line break."""
         content: dict[str, Any] = {"data": pick_fields(fields, self._names)}
         errors: list[Any] = []
-        if self._selected.expansions:
-            includes = Includes(state, problem_base_url, self._selected)
+        if self._selected["expansions"]:
+            includes = Includes(state, self._selected)
             includes.add(fields)
             if shown := includes.shown():
                 content["includes"] = shown

@@ -1,12 +1,12 @@
 """Handlers for reading and creating posts."""
 
-import datetime
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
-from socialapi.emulator.clock import milliseconds
+from socialapi.emulator.clock import epoch_of, milliseconds
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.paging import Numbered, paginate
 from socialapi.emulator.platform.new_posts import EDIT_SECONDS, MAX_EDITS, new_post
@@ -35,9 +35,9 @@ async def look_up_posts(call: Call) -> Answer:
     for post_id in dict.fromkeys(call.query["ids"]):
         post = call.state.platform.posts.get(post_id)
         if post is None:
-            errors.append(not_found_problem(call.service.problem_base_url, "tweet", "ids", post_id))
+            errors.append(not_found_problem(call.state.problem_base_url, "tweet", "ids", post_id))
         elif not may_read(call.state.users[post.author_id], call.caller.user):
-            errors.append(not_authorized(call.service.problem_base_url, "ids", post_id, "tweet"))
+            errors.append(not_authorized(call.state.problem_base_url, "ids", post_id, "tweet"))
         else:
             posts.append(post)
     return posts_answer(call, posts, selected, errors=errors) if posts else answer({"errors": errors})
@@ -50,9 +50,9 @@ async def posts_of_user(call: Call) -> Answer:
     user_id = call.path["id"]
     user = call.state.users.get(user_id)
     if user is None:
-        return answer({"errors": [not_found_problem(call.service.problem_base_url, "user", "id", user_id)]})
+        return answer({"errors": [not_found_problem(call.state.problem_base_url, "user", "id", user_id)]})
     if not may_read(user, call.caller.user):
-        return answer({"errors": [not_authorized(call.service.problem_base_url, "id", user_id, "user")]})
+        return answer({"errors": [not_authorized(call.state.problem_base_url, "id", user_id, "user")]})
     posts = call.state.platform.posts
     page = paginate(
         call, Numbered(posts.timeline(user_id), newest_first=True), _filter(call, posts), default=DEFAULT_PAGE
@@ -66,18 +66,15 @@ def _filter(call: Call, posts: PostStore) -> Callable[[int], bool] | None:
     if query.keys().isdisjoint(_FILTERS):
         return None
     after, before = int(query.get("since_id", -1)), int(query.get("until_id", 2**64))
-    earliest, latest = (
-        datetime.datetime.fromisoformat(query[name]).timestamp() if name in query else None
-        for name in ("start_time", "end_time")
-    )
+    earliest = epoch_of(query["start_time"]) if "start_time" in query else -math.inf
+    latest = epoch_of(query["end_time"]) if "end_time" in query else math.inf
+    has_period = "start_time" in query or "end_time" in query
     kinds = {_EXCLUDED[each] for each in query.get("exclude", ())}
 
     def accepts(number: int) -> bool:
         if not after < number < before:
             return False
-        if earliest is not None and posts.time_of(number) < earliest:
-            return False
-        if latest is not None and posts.time_of(number) >= latest:
+        if has_period and not earliest <= posts.time_of(number) < latest:
             return False
         (post,) = posts.known([number]) if kinds else (None,)
         return post is None or kinds.isdisjoint(each["type"] for each in post.fields.get("referenced_tweets", ()))
@@ -98,11 +95,11 @@ def posts_answer(
     meta: Mapping[str, Any] | None = None,
 ) -> Answer:
     """Returns a response with the posts and their related objects."""
-    expanded = Includes(call.state, call.service.problem_base_url, selected, caller=call.caller)
+    expanded = Includes(call.state, selected, caller=call.caller)
     fields = [post.fields for post in posts]
     for each in fields:
         expanded.add(each)
-    shown = [pick_fields(each, selected.post) for each in fields]
+    shown = [pick_fields(each, selected["tweet.fields"]) for each in fields]
     return data(shown, includes=expanded.shown(), meta=meta, errors=[*errors, *expanded.errors])
 
 

@@ -9,7 +9,6 @@ from socialapi.emulator.platform.activity_events import ActivityEvent, EventRout
 from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.platform.fan_out import StreamHub, StreamLine, publish_at_once, publish_with_backpressure
 from socialapi.emulator.platform.new_posts import post_fields
-from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.post_routing import PostRouter
 from socialapi.emulator.platform.publish_requests import read_drafts
 from socialapi.emulator.platform.state import PostRecord
@@ -27,30 +26,16 @@ class Publishing:
     calls `publish`.
     """
 
-    def __init__(
-        self,
-        streams: StreamHub,
-        deliveries: Deliveries,
-        state_now: Callable[[], State],
-        problem_base_url: Callable[[], str],
-    ) -> None:
+    def __init__(self, streams: StreamHub, deliveries: Deliveries, state_now: Callable[[], State]) -> None:
+        self.posts: PostRouter = PostRouter(streams, deliveries)
+        self.events: EventRouter = EventRouter(streams, deliveries)
         self._deliveries = deliveries
         self._state_now = state_now
-        self._posts = PostRouter(streams, deliveries, problem_base_url)
-        self._events = EventRouter(streams, deliveries)
 
     def reset(self) -> None:
         """Removes the stored posts and events."""
-        self._posts.reset()
-        self._events.reset()
-
-    def missed_posts(self, state: State, app_key: str, seconds: float, shape: PostShape) -> Iterator[bytes]:
-        """Returns the lines of the posts that an app would have received on its filtered stream."""
-        return self._posts.missed(state, app_key, seconds, shape)
-
-    def missed_events(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
-        """Returns the lines of the events that an app would have received on its activity stream."""
-        return self._events.missed(state, app_key, seconds)
+        self.posts.reset()
+        self.events.reset()
 
     def post_created(self, state: State, post: PostRecord) -> None:
         """Publishes the post to all subscribers, unless its author is protected or it is shown only as an ad."""
@@ -74,7 +59,7 @@ class Publishing:
             if draft.event is not None:
                 event = _activity_event(state, draft.event)
                 named = {"event_id": event.event_id}
-                lines = self._events.lines(state, event, also_unsubscribed=True)
+                lines = self.events.lines(state, event, also_unsubscribed=True)
             else:
                 assert draft.post is not None
                 post = _store_post(state, _author(state, draft.post), draft.post)
@@ -95,7 +80,7 @@ class Publishing:
         if state.users[post.author_id].profile.get("protected"):
             return
         fields = post.fields
-        yield from self._posts.lines(state, fields, post.content)
+        yield from self.posts.lines(state, fields, post.content)
         if state.platform.subscriptions and ("community_id" not in fields or post.shared_with_followers):
             event = ActivityEvent(
                 event_id=str(state.platform.new_id(state.clock.now())),
@@ -104,7 +89,7 @@ class Publishing:
                 filter={"user_id": fields["author_id"]},
                 payload={name: fields[name] for name in _PAYLOAD},
             )
-            yield from self._events.lines(state, event, also_unsubscribed=False)
+            yield from self.events.lines(state, event, also_unsubscribed=False)
 
 
 def _activity_event(state: State, draft: Fields) -> ActivityEvent:

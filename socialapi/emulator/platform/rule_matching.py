@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -57,8 +58,10 @@ _HAS: Final = {"links": "urls", "hashtags": "hashtags", "mentions": "mentions"}
 _IS: Final = {"reply": "replied_to", "quote": "quoted", "retweet": "retweeted"}
 
 _RANGE: Final = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
-_MINIMUMS: Final = {"min_likes": "like_count", "min_replies": "reply_count", "min_reposts": "retweet_count"}
 _POST_COUNTS: Final = {
+    "min_likes": "like_count",
+    "min_replies": "reply_count",
+    "min_reposts": "retweet_count",
     "likes_count": "like_count",
     "replies_count": "reply_count",
     "reposts_count": "retweet_count",
@@ -138,14 +141,14 @@ class PostFacts:
             return bool((self._fields.get("attachments") or {}).get("media_keys"))
         return kind in _HAS and bool(self._entities(_HAS[kind]))
 
-    def count(self, name: str) -> int | None:
-        """Returns a public count of the post."""
-        count: int | None = (self._fields.get("public_metrics") or {}).get(name)
+    def count(self, name: str) -> float:
+        """Returns a public count of the post, or NaN if it has none."""
+        count: float = (self._fields.get("public_metrics") or {}).get(name, math.nan)
         return count
 
-    def author_count(self, name: str) -> int | None:
-        """Returns a public count of the author."""
-        return self._metrics_of(self._fields.get("author_id", "")).get(name)
+    def author_count(self, name: str) -> float:
+        """Returns a public count of the author, or NaN if there is none."""
+        return self._metrics_of(self._fields.get("author_id", "")).get(name, math.nan)
 
     def field(self, name: str) -> str:
         """Returns the field's text in lower case."""
@@ -155,14 +158,13 @@ class PostFacts:
         return (self._fields.get("entities") or {}).get(kind, ())
 
 
-Condition = Callable[[PostFacts], bool]
 Matcher = Callable[[PostFacts], bool]
 
 _NOT: Final = "not"
 _AND: Final = "and"
 _OR: Final = "or"
 _OPEN: Final = "("
-_Step = Condition | str
+_Step = Matcher | str
 
 _BINDS: Final = {_NOT: 3, _AND: 2, _OR: 1, _OPEN: 0}
 
@@ -190,51 +192,36 @@ def matcher_of(rule: str) -> Matcher:
 
 
 def _program(pieces: Sequence[str]) -> list[_Step]:
-    """Returns the rule in postfix order."""
-    compiler = _Compiler()
+    """Returns the rule in postfix order, by precedence of its operators."""
+    program: list[_Step] = []
+    pending: list[str] = []
+    follows_operand = False
+
+    def push(operator: str) -> None:
+        while pending and _BINDS[pending[-1]] >= _BINDS[operator]:
+            program.append(pending.pop())
+        pending.append(operator)
+
     for piece in _joined(pieces):
-        compiler.take(piece)
-    return compiler.finish()
-
-
-class _Compiler:
-    """The conversion of a rule to postfix order, by precedence of its operators."""
-
-    def __init__(self) -> None:
-        self._program: list[_Step] = []
-        self._pending: list[str] = []
-        self._behind_operand = False
-
-    def take(self, piece: str) -> None:
-        """Adds the next piece."""
         if piece == "OR":
-            self._push(_OR)
-            self._behind_operand = False
+            push(_OR)
+            follows_operand = False
         elif piece == ")":
-            while (operator := self._pending.pop()) != _OPEN:
-                self._program.append(operator)
-            self._behind_operand = True
+            while (operator := pending.pop()) != _OPEN:
+                program.append(operator)
+            follows_operand = True
         else:
-            if self._behind_operand:
-                self._push(_AND)
+            if follows_operand:
+                push(_AND)
             word = piece.lstrip("-")
-            minuses = len(piece) - len(word)
             # Negations come before their operand, so they cannot complete a pending operator.
-            self._pending += [_NOT] * (minuses % 2)
-            self._behind_operand = bool(word) and word != _OPEN
+            pending += [_NOT] * ((len(piece) - len(word)) % 2)
+            follows_operand = bool(word) and word != _OPEN
             if word == _OPEN:
-                self._pending.append(_OPEN)
+                pending.append(_OPEN)
             elif word:
-                self._program.append(_condition(word))
-
-    def finish(self) -> list[_Step]:
-        """Returns the complete program."""
-        return [*self._program, *reversed(self._pending)]
-
-    def _push(self, operator: str) -> None:
-        while self._pending and _BINDS[self._pending[-1]] >= _BINDS[operator]:
-            self._program.append(self._pending.pop())
-        self._pending.append(operator)
+                program.append(_condition(word))
+    return [*program, *reversed(pending)]
 
 
 def _joined(pieces: Sequence[str]) -> list[str]:
@@ -248,7 +235,7 @@ def _joined(pieces: Sequence[str]) -> list[str]:
     return joined
 
 
-def _condition(word: str) -> Condition:
+def _condition(word: str) -> Matcher:
     if word.startswith('"'):
         return _phrase(word.strip('"'))
     operator = _OPERATOR.fullmatch(word)
@@ -262,7 +249,7 @@ def _condition(word: str) -> Condition:
     return _phrase(word)
 
 
-def _phrase(text: str) -> Condition:
+def _phrase(text: str) -> Matcher:
     """Returns a condition for whole words in sequence. A text without any words, such as an emoji, matches anywhere."""
     wanted = text.casefold()
     words = _WORD.findall(wanted)
@@ -274,9 +261,9 @@ def _phrase(text: str) -> Condition:
     return lambda post: running in post.running_words
 
 
-def _operation(name: str, value: str) -> Condition:
+def _operation(name: str, value: str) -> Matcher:
     user = value.removeprefix("@")
-    known: dict[str, Condition] = {
+    known: dict[str, Matcher] = {
         "from": lambda post: post.is_user("author_id", user),
         "to": lambda post: post.is_user("in_reply_to_user_id", user),
         "lang": lambda post: post.field("lang") == value,
@@ -285,22 +272,15 @@ def _operation(name: str, value: str) -> Condition:
         "is": lambda post: value in _IS and _IS[value] in post.references,
         "url": lambda post: value in post.links,
     }
-    if name in _MINIMUMS or name.endswith("_count"):
+    if name in _POST_COUNTS or name in _AUTHOR_COUNTS:
         # At least a number, or within a range such as `10..20`.
         given = _RANGE.fullmatch(value)
-        if given is None or (given[2] and name in _MINIMUMS):
+        if given is None or (given[2] and name.startswith("min_")):
             return _never
-        least, most = int(given[1]), int(given[2]) if given[2] else None
-
-        def fits(count: int | None) -> bool:
-            return count is not None and least <= count and (most is None or count <= most)
-
-        if name in _POST_COUNTS or name in _MINIMUMS:
-            metric = _POST_COUNTS.get(name) or _MINIMUMS[name]
-            return lambda post: fits(post.count(metric))
-        if name in _AUTHOR_COUNTS:
-            return lambda post: fits(post.author_count(_AUTHOR_COUNTS[name]))
-        return _never
+        least, most = int(given[1]), int(given[2]) if given[2] else math.inf
+        if name in _POST_COUNTS:
+            return lambda post: least <= post.count(_POST_COUNTS[name]) <= most
+        return lambda post: least <= post.author_count(_AUTHOR_COUNTS[name]) <= most
     return known.get(name, _never) if value else _never
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
 
-import attrs
-
 from socialapi.emulator.request import split
 from socialapi.emulator.responses import invalid
 from socialapi.models.content import NewsField
@@ -13,12 +11,20 @@ from socialapi.models.webhooks import WebhookConfigField
 
 Fields = Mapping[str, Any]
 
-_POST: Final = ("id", "text")
-_USER: Final = ("id", "name", "username")
-_MEDIA: Final = ("media_key", "type")
-_POLL: Final = ("id", "options")
-_PLACE: Final = ("id", "full_name")
-_NEWS: Final = ("id", "name")
+Selection = Mapping[str, Collection[str]]
+"""The selected names, including the default ones, by parameter."""
+
+_DEFAULTS: Final[Selection] = {
+    "tweet.fields": ("id", "text"),
+    "user.fields": ("id", "name", "username"),
+    "media.fields": ("media_key", "type"),
+    "poll.fields": ("id", "options"),
+    "place.fields": ("id", "full_name"),
+    "expansions": (),
+    "news.fields": ("id", "name"),
+    "webhook_config.fields": ("id",),
+}
+_OF_POSTS: Final = ("tweet.fields", "user.fields", "media.fields", "poll.fields", "place.fields", "expansions")
 
 KNOWN_NAMES: Final[Mapping[str, Collection[str] | None]] = {
     "tweet.fields": get_args(PostField),
@@ -33,28 +39,17 @@ KNOWN_NAMES: Final[Mapping[str, Collection[str] | None]] = {
 """The names that each parameter can select, or None if they are not documented and every name is accepted."""
 
 
-@attrs.frozen
-class Selection:
-    """The selected fields of each kind of object, including the default ones, and the expansions."""
-
-    post: Collection[str]
-    user: Collection[str]
-    media: Collection[str]
-    poll: Collection[str]
-    place: Collection[str]
-    expansions: Collection[str]
+def selection(query: Fields) -> Selection:
+    """Returns the selection of a request for posts. Refuses unknown names."""
+    return {parameter: selected_names(query, parameter) for parameter in _OF_POSTS}
 
 
-def selection(query: Mapping[str, Any]) -> Selection:
-    """Returns the selection from the six parameters. Refuses unknown names."""
-    return Selection(
-        post={*_POST, *_names(query, "tweet.fields")},
-        user={*_USER, *_names(query, "user.fields")},
-        media={*_MEDIA, *_names(query, "media.fields")},
-        poll={*_POLL, *_names(query, "poll.fields")},
-        place={*_PLACE, *_names(query, "place.fields")},
-        expansions=_names(query, "expansions"),
-    )
+def selected_names(query: Fields, parameter: str) -> Collection[str]:
+    """Returns the names that a parameter selects, without duplicates, after the default ones. Refuses unknown names."""
+    names, known = _split(query.get(parameter, ())), KNOWN_NAMES[parameter]
+    if known is not None and (unknown := [name for name in names if name not in known]):
+        raise invalid(parameter, f"contains a name that is not one of {', '.join(sorted(known))}", *unknown)
+    return dict.fromkeys((*_DEFAULTS[parameter], *names))
 
 
 def known_names(query: Fields) -> dict[str, Any]:
@@ -67,17 +62,6 @@ def known_names(query: Fields) -> dict[str, Any]:
     }
 
 
-def news_selection(query: Mapping[str, Any]) -> Collection[str]:
-    """Returns the selected fields of a news story."""
-    return {*_NEWS, *_names(query, "news.fields")}
-
-
-def webhook_selection(query: Mapping[str, Any]) -> Collection[str]:
-    """Returns the selected fields of a webhook, or all fields if none is selected."""
-    names = _names(query, "webhook_config.fields")
-    return {"id", *names} if names else get_args(WebhookConfigField)
-
-
 def pick_fields(fields: Fields, names: Collection[str]) -> dict[str, Any]:
     """Returns the object with only the selected fields."""
     return {name: value for name, value in fields.items() if name in names}
@@ -86,12 +70,3 @@ def pick_fields(fields: Fields, names: Collection[str]) -> dict[str, Any]:
 def _split(given: Any) -> tuple[str, ...]:
     """Returns the items of a parameter, whose value is a string if the route does not declare it."""
     return split(given) if isinstance(given, str) else tuple(given)
-
-
-def _names(query: Mapping[str, Any], parameter: str) -> tuple[str, ...]:
-    names = _split(query.get(parameter, ()))
-    known = KNOWN_NAMES[parameter]
-    unknown = [] if known is None else [name for name in names if name not in known]
-    if known is not None and unknown:
-        raise invalid(parameter, f"contains a name that is not one of {', '.join(sorted(known))}", *unknown)
-    return names

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, Self
 import attrs
 import orjson
 
+from socialapi.emulator.platform.rule_matching import Matcher
 from socialapi.emulator.responses import packed_json
 from socialapi.models.streams import MAX_RULES
 
@@ -176,21 +177,13 @@ class Webhook:
 
 
 @attrs.frozen(kw_only=True)
-class StreamLink:
-    """A link from an app's filtered stream to a webhook, with the field parameters of its deliveries."""
-
-    webhook_id: str
-    app_key: str
-    parameters: dict[str, tuple[str, ...]]
-
-
-@attrs.frozen(kw_only=True)
 class Rule:
-    """A filtered-stream rule."""
+    """A filtered-stream rule. `matches` is its compiled value."""
 
     id: str
     value: str
     tag: str | None = None
+    matches: Matcher = attrs.field(repr=False)
 
 
 @attrs.define(kw_only=True)
@@ -212,8 +205,6 @@ class StoredArticle:
     id: str
     author_id: str
     title: str
-    content_state: Any
-    cover_media: Any = None
     post_id: str | None = None
 
 
@@ -258,7 +249,8 @@ class Platform:
     places: dict[str, Fields] = attrs.field(factory=dict)
     news: dict[int, Fields] = attrs.field(factory=dict)
     webhooks: dict[str, Webhook] = attrs.field(factory=dict)
-    links: dict[str, StreamLink] = attrs.field(factory=dict)
+    links: dict[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    """The field parameters of the webhooks to which an app's filtered stream is linked, by webhook id."""
     rules: dict[str, dict[int, Rule]] = attrs.field(factory=dict)
     powerstream_rules: dict[int, Fields] = attrs.field(factory=dict)
     connections: list[StreamConnection] = attrs.field(factory=list)

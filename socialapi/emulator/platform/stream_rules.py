@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.paging import paginate_items
-from socialapi.emulator.platform.rule_matching import fault_of
+from socialapi.emulator.platform.rule_matching import fault_of, matcher_of
 from socialapi.emulator.platform.state import Rule
 from socialapi.emulator.request import split
 from socialapi.emulator.responses import Answer, answer, data, not_found_problem, problem
@@ -40,22 +38,7 @@ async def change_rules(call: Call) -> Answer:
     dry_run = call.query.get("dry_run", False)
     if "delete" in call.body:
         return _delete(call, call.body["delete"], dry_run=dry_run)
-    drafts = call.body["add"]
-    adding = _Adding(call, dict(_rules(call)))
-    for draft in drafts:
-        adding.take(draft["value"], draft.get("tag"))
-    if not dry_run:
-        call.state.platform.rules[call.caller.app.api_key] = adding.rules
-    created = len(adding.created)
-    summary = {
-        "created": created,
-        "not_created": len(drafts) - created,
-        "valid": len(drafts) - adding.invalid,
-        "invalid": adding.invalid,
-    }
-    return _changed(
-        call, [_shown(rule) for rule in adding.created], summary, adding.errors, 201 if created and not dry_run else 200
-    )
+    return _add(call, call.body["add"], dry_run=dry_run)
 
 
 @serves(routes.POWERSTREAM_RULES)
@@ -65,38 +48,38 @@ async def list_powerstream_rules(call: Call) -> Answer:
     return data(shown, meta=meta)
 
 
-@attrs.define
-class _Adding:
-    """The app's rules, including those accepted so far, and the problems of rejected rules."""
-
-    call: Call
-    rules: dict[int, Rule]
-    created: list[Rule] = attrs.field(factory=list)
-    errors: list[Shown] = attrs.field(factory=list)
-    invalid: int = 0
-    _by_value: dict[str, Rule] = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._by_value = {rule.value: rule for rule in self.rules.values()}
-
-    def take(self, value: str, tag: str | None) -> None:
-        """Adds the rule, or records why it cannot be added."""
-        same = self._by_value.get(value)
-        most = self.call.state.platform.max_rules
+def _add(call: Call, drafts: Sequence[Mapping[str, Any]], *, dry_run: bool) -> Answer:
+    platform, base, rules = call.state.platform, call.state.problem_base_url, dict(_rules(call))
+    by_value = {rule.value: rule for rule in rules.values()}
+    created: list[Rule] = []
+    errors: list[Shown] = []
+    invalid = 0
+    for draft in drafts:
+        value = draft["value"]
+        same = by_value.get(value)
         if (fault := fault_of(value)) is not None:
-            self.invalid += 1
-            self._refuse("invalid-rules", "Invalid Rule", f"{fault}: {value[:100]}")
+            invalid += 1
+            errors.append(problem(base, "invalid-rules", "Invalid Rule", f"{fault}: {value[:100]}"))
         elif same is not None:
-            self._refuse("duplicate-rules", "Duplicate Rule", "this rule already exists", id=same.id, value=value)
-        elif len(self.rules) >= most:
-            self._refuse("rule-cap", "Rule Cap Exceeded", f"the project has {most:,} rules, which is the maximum")
+            about = {"id": same.id, "value": value}
+            errors.append(problem(base, "duplicate-rules", "Duplicate Rule", "this rule already exists", **about))
+        elif len(rules) >= platform.max_rules:
+            detail = f"the project has {platform.max_rules:,} rules, which is the maximum"
+            errors.append(problem(base, "rule-cap", "Rule Cap Exceeded", detail))
         else:
-            key = self.call.state.platform.new_id(self.call.now)
-            rule = self.rules[key] = self._by_value[value] = Rule(id=str(key), value=value, tag=tag)
-            self.created.append(rule)
-
-    def _refuse(self, slug: str, title: str, detail: str, **extra: str) -> None:
-        self.errors.append(problem(self.call.service.problem_base_url, slug, title, detail, **extra))
+            key = platform.new_id(call.now)
+            rule = Rule(id=str(key), value=value, tag=draft.get("tag"), matches=matcher_of(value))
+            rules[key] = by_value[value] = rule
+            created.append(rule)
+    if not dry_run:
+        platform.rules[call.caller.app.api_key] = rules
+    summary = {
+        "created": len(created),
+        "not_created": len(drafts) - len(created),
+        "valid": len(drafts) - invalid,
+        "invalid": invalid,
+    }
+    return _changed(call, list(map(_shown, created)), summary, errors, 201 if created and not dry_run else 200)
 
 
 def _delete(call: Call, wanted: Mapping[str, Sequence[str]], *, dry_run: bool) -> Answer:
@@ -130,8 +113,8 @@ def _key(rule_id: str) -> int:
 
 
 def _unknown(call: Call, given: str, parameter: str = "ids") -> Shown:
-    return not_found_problem(call.service.problem_base_url, "rule", parameter, given)
+    return not_found_problem(call.state.problem_base_url, "rule", parameter, given)
 
 
 def _shown(rule: Rule) -> Shown:
-    return {name: value for name, value in attrs.asdict(rule).items() if value is not None}
+    return {"id": rule.id, "value": rule.value} | ({} if rule.tag is None else {"tag": rule.tag})

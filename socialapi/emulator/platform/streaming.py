@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 from aiohttp import web
 
-from socialapi.emulator.connections import ConnectionWatch
+from socialapi.emulator.connections import CLIENT_LEFT, Connection
 from socialapi.emulator.faults import Pauses
 from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.state import StreamConnection
@@ -61,7 +61,6 @@ _GRACE_SECONDS: Final = 0.2
 PATIENCE_SECONDS: Final = 1.0
 """The wall-clock time that writing the end of a stream may take."""
 _DRIPS: Final = 20
-_CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 
 
 class LiveStream:
@@ -78,10 +77,10 @@ class LiveStream:
         pauses: Pauses,
         ended: Callable[["LiveStream"], None],
         problem_line: Callable[[str], bytes],
+        backfill: Iterator[bytes],
         *,
-        shape: PostShape | None = None,
-        backfill: Iterator[bytes] | None = None,
-        script: Script | None = None,
+        shape: PostShape | None,
+        script: Script | None,
     ) -> None:
         self.connection = connection
         self.shape = shape
@@ -94,7 +93,7 @@ class LiveStream:
         self._now = now
         self._ended = ended
         self._problem_line = problem_line
-        self._backfill = iter(()) if backfill is None else backfill
+        self._backfill = backfill
         self._script = script
         self._lines: deque[bytes] = deque()
         self._bytes = 0
@@ -172,19 +171,19 @@ class LiveStream:
 
     # The end -----------------------------------------------------------------------------------------------------
 
-    def end(self, reason: str, ending: Ending | None = None) -> None:
+    def end(self, ending: Ending) -> None:
         """Ends the stream. Its last bytes are written soon afterwards. Only the first call has an effect."""
         if self.ending is not None:
             return
-        self.ending = ending or Ending(reason)
+        self.ending = ending
         self._ended(self)
-        if not self.ending.flush:
+        if not ending.flush:
             self._clear()
         for event in (self._some, self._room, self._over, self.idle):
             event.set()
 
     def _end_slow(self) -> None:
-        self.end(SLOW_READER, Ending(SLOW_READER, self._problem_line(SLOW_READER)))
+        self.end(Ending(SLOW_READER, self._problem_line(SLOW_READER)))
 
     def fall_silent(self) -> None:
         """Discards everything from now on, including keep-alives and the notice at the end."""
@@ -200,41 +199,40 @@ class LiveStream:
     def _left(self) -> None:
         """Ends the stream, because the client has disconnected."""
         self._gone.set()
-        self.end(CLIENT_DISCONNECTED)
+        self.end(Ending(CLIENT_DISCONNECTED))
 
     # Writing -----------------------------------------------------------------------------------------------------
 
-    async def serve(
-        self, request: web.BaseRequest, response: web.StreamResponse, connection_watch: ConnectionWatch
-    ) -> None:
-        """Answers the request with the stream, until the stream ends."""
+    async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
+        """Answers the request with the stream, until the stream ends. Must be called exactly once."""
         self._request, self._response = request, response
+        connection = request.protocol
+        assert isinstance(connection, Connection)
+        connection.lost = self._left
         try:
-            with connection_watch.watching(request.protocol, self._left):
-                if request.transport is None:
-                    self._left()
-                response.enable_chunked_encoding()
-                response.force_close()
-                await response.prepare(request)
-                writer = asyncio.create_task(self._write_all(), name=f"socialapi-emulator-stream-{self.connection.id}")
-                writer.add_done_callback(lambda _: self._over.set())
-                try:
-                    await self._over.wait()
-                    if self.ending is not None and not self._gone.is_set():
-                        patience = self.ending.patience
-                        await asyncio.wait({writer}, timeout=PATIENCE_SECONDS if patience is None else patience)
-                finally:
-                    finished = writer.done()
-                    writer.cancel()
-                    await asyncio.gather(writer, return_exceptions=True)
-                    transport = self._request.transport if self._request else None
-                    if not finished and transport is not None:
-                        transport.abort()
-                if not writer.cancelled() and (problem := writer.exception()) is not None:
-                    self.end("InternalError")
-                    raise problem
+            if request.transport is None:
+                self._left()
+            response.enable_chunked_encoding()
+            response.force_close()
+            await response.prepare(request)
+            writer = asyncio.create_task(self._write_all(), name=f"socialapi-emulator-stream-{self.connection.id}")
+            writer.add_done_callback(lambda _: self._over.set())
+            try:
+                await self._over.wait()
+                if self.ending is not None and not self._gone.is_set():
+                    patience = self.ending.patience
+                    await asyncio.wait({writer}, timeout=PATIENCE_SECONDS if patience is None else patience)
+            finally:
+                finished = writer.done()
+                writer.cancel()
+                await asyncio.gather(writer, return_exceptions=True)
+                if not finished and request.transport is not None:
+                    request.transport.abort()
+            if not writer.cancelled() and (problem := writer.exception()) is not None:
+                self.end(Ending("InternalError"))
+                raise problem
         finally:
-            self.end(CLIENT_DISCONNECTED)
+            self.end(Ending(CLIENT_DISCONNECTED))
 
     async def _write_all(self) -> None:
         try:
@@ -262,7 +260,7 @@ class LiveStream:
                 # In the middle of the response, after all written data is sent.
                 self._request.transport.close()
                 await self._gone.wait()
-        except _CLIENT_LEFT:
+        except CLIENT_LEFT:
             self._left()
 
     def _take(self, most: int) -> list[bytes]:

@@ -1,15 +1,12 @@
 """Handlers for persistent streams, activity subscriptions and connections."""
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, get_args
-
-import attrs
-from aiohttp import web
 
 from socialapi.emulator.auth import require_permission
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.connections import ConnectionWatch
-from socialapi.emulator.handlers import Call, StreamAnswer, serves
+from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.paging import paginate_items
 from socialapi.emulator.platform.fan_out import ACTIVITY_STREAM, FILTERED_STREAM
 from socialapi.emulator.platform.post_projection import PostShape
@@ -17,53 +14,35 @@ from socialapi.emulator.platform.state import ActivitySubscription, StreamConnec
 from socialapi.emulator.platform.stream_faults import script_of
 from socialapi.emulator.platform.streaming import LiveStream
 from socialapi.emulator.responses import Answer, Refusal, data, invalid, not_found_problem, platform_not_found
+from socialapi.emulator.state import State
 from socialapi.models.events import EventType, canonical_event_type, scope_of_event
 from socialapi.routes import platform as routes
 
 
-@attrs.frozen
-class AcceptedStream:
-    """A stream that was accepted."""
-
-    stream: LiveStream
-    connection_watch: ConnectionWatch
-
-    async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Serves the stream until it ends."""
-        await self.stream.serve(request, response, self.connection_watch)
-
-
 @serves(routes.POST_STREAM)
-async def stream_posts(call: Call) -> StreamAnswer:
+async def stream_posts(call: Call) -> LiveStream:
     """Streams the posts that match the app's filtered-stream rules, from now on or from a few minutes ago."""
     shape = PostShape(call.query)
-    app_key, minutes = call.caller.app.api_key, call.query.get("backfill_minutes", 0)
-    call.service.streams.check_room(call.state, app_key, FILTERED_STREAM)
-    missed = call.service.publishing.missed_posts(call.state, app_key, minutes * 60.0, shape) if minutes else iter(())
-    return _open(call, FILTERED_STREAM, missed, shape)
+    return _open(call, FILTERED_STREAM, functools.partial(call.service.publishing.posts.missed, shape=shape), shape)
 
 
 @serves(routes.ACTIVITY_STREAM)
-async def stream_activity(call: Call) -> StreamAnswer:
+async def stream_activity(call: Call) -> LiveStream:
     """Streams the activity that the app has subscribed to, from now on or from a few minutes ago."""
-    app_key, minutes = call.caller.app.api_key, call.query.get("backfill_minutes", 0)
-    call.service.streams.check_room(call.state, app_key, ACTIVITY_STREAM)
-    missed = call.service.publishing.missed_events(call.state, app_key, minutes * 60.0) if minutes else iter(())
-    return _open(call, ACTIVITY_STREAM, missed)
+    return _open(call, ACTIVITY_STREAM, call.service.publishing.events.missed)
 
 
-def _open(call: Call, endpoint_id: str, missed: Iterator[bytes], shape: PostShape | None = None) -> AcceptedStream:
-    hub = call.service.streams
-    stream = hub.admit(
-        call.state,
-        call.caller.app.api_key,
-        endpoint_id,
-        call.service.pauses,
-        shape=shape,
-        backfill=missed,
-        script=script_of(call.fault, hub),
-    )
-    return AcceptedStream(stream, hub.connection_watch)
+def _open(
+    call: Call,
+    endpoint_id: str,
+    missed: Callable[[State, str, float], Iterator[bytes]],
+    shape: PostShape | None = None,
+) -> LiveStream:
+    """Opens a stream. `missed` returns the lines that the app would have received within the last seconds."""
+    hub, app_key, seconds = call.service.streams, call.caller.app.api_key, call.query.get("backfill_minutes", 0) * 60.0
+    backfill = missed(call.state, app_key, seconds) if seconds else iter(())
+    script = script_of(call.fault, hub)
+    return hub.admit(call.state, app_key, endpoint_id, call.service.pauses, backfill, shape=shape, script=script)
 
 
 EVENT_TYPES: Final = frozenset(get_args(EventType))
@@ -149,7 +128,7 @@ def _end(call: Call, connections: Sequence[StreamConnection], unknown: Sequence[
     results = [{"uuid": each.id, "success": True} for each in connections]
     results += [{"uuid": uuid, "success": False, "error_message": "no active connection"} for uuid in unknown]
     shown = {"successful_kills": len(connections), "failed_kills": len(unknown), "results": results}
-    base = call.service.problem_base_url
+    base = call.state.problem_base_url
     return data(shown, errors=[not_found_problem(base, "connection", "uuids", uuid) for uuid in unknown])
 
 

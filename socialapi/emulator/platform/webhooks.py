@@ -4,7 +4,7 @@ import contextlib
 import datetime
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from socialapi.emulator.auth import not_enrolled
@@ -12,8 +12,8 @@ from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.faults import LINK_FAULTS, scripted_problem
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.hosts import is_public, parse_address
-from socialapi.emulator.platform.selection import pick_fields, selection, webhook_selection
-from socialapi.emulator.platform.state import StreamLink, Webhook
+from socialapi.emulator.platform.selection import pick_fields, selected_names, selection
+from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.responses import (
     Answer,
     InvalidRequest,
@@ -24,7 +24,7 @@ from socialapi.emulator.responses import (
     platform_not_found,
     problem,
 )
-from socialapi.models.webhooks import WebhookFailure
+from socialapi.models.webhooks import WebhookConfigField, WebhookFailure
 from socialapi.routes import platform as routes
 
 
@@ -33,20 +33,17 @@ def rejected(reason: WebhookFailure, message: str) -> Refusal:
     return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", extra={"title": reason})
 
 
-def _bad_url(refusal: InvalidRequest) -> Refusal:
-    """Returns the error for an invalid webhook URL. A URL that breaks its field's rule gets its own reason; a missing
-    URL gets the general refusal.
-    """
-    broken = [rule for rule in refusal.broken if rule.path == "url" and rule.code != "MISSING_PARAMETER"]
-    return rejected("UrlValidationFailed", f"the url {broken[0].reason}") if broken else refusal
+def _refuse(refusal: InvalidRequest) -> Refusal:
+    """Returns the error for an invalid URL or id, which has its own reason. A missing URL gets the general refusal."""
+    for rule in refusal.broken:
+        if rule.path == "url" and rule.code != "MISSING_PARAMETER":
+            return rejected("UrlValidationFailed", f"the url {rule.reason}")
+        if rule.path == "webhook_id":
+            return rejected("WebhookIdInvalid", f"the id {rule.reason}")
+    return refusal
 
 
-def _bad_id(refusal: InvalidRequest) -> Refusal:
-    broken = [rule for rule in refusal.broken if rule.path == "webhook_id"]
-    return rejected("WebhookIdInvalid", f"the id {broken[0].reason}") if broken else refusal
-
-
-@serves(routes.WEBHOOK_CREATE, refuse=_bad_url)
+@serves(routes.WEBHOOK_CREATE, refuse=_refuse)
 async def create_webhook(call: Call) -> Answer:
     """Creates the webhook after its owner has answered the challenge, and returns it."""
     url, app = call.body["url"], call.caller.app
@@ -77,12 +74,13 @@ async def create_webhook(call: Call) -> Answer:
 @serves(routes.WEBHOOKS)
 async def list_webhooks(call: Call) -> Answer:
     """Returns the app's webhooks, valid or not, with all or the selected fields."""
-    own, names = _own(call), webhook_selection(call.query)
+    own, parameter = _own(call), "webhook_config.fields"
+    names = selected_names(call.query, parameter) if call.query.get(parameter) else get_args(WebhookConfigField)
     shown = [pick_fields(_shown(webhook), names) for webhook in own]
     return answer({"data": shown, "meta": {"result_count": len(own)}})
 
 
-@serves(routes.WEBHOOK_VALIDATE, refuse=_bad_id)
+@serves(routes.WEBHOOK_VALIDATE, refuse=_refuse)
 async def validate_webhook(call: Call) -> Answer:
     """Sends a new challenge, which decides whether the webhook is valid."""
     webhook = _webhook(call)
@@ -95,7 +93,7 @@ async def validate_webhook(call: Call) -> Answer:
     return data({"valid": True})
 
 
-@serves(routes.WEBHOOK_DELETE, refuse=_bad_id)
+@serves(routes.WEBHOOK_DELETE, refuse=_refuse)
 async def delete_webhook(call: Call) -> Answer:
     """Deletes the webhook, its stream link, and the subscriptions that refer to it."""
     webhook = _webhook(call)
@@ -143,11 +141,9 @@ async def link_stream(call: Call) -> Answer:
         raise invalid("webhook_id", reason, webhook_id)
     if call.fault is not None:
         slug, fields = scripted_problem(call.fault)
-        error = problem(call.service.problem_base_url, slug, "Not Provisioned", "a scripted fault", **fields)
+        error = problem(call.state.problem_base_url, slug, "Not Provisioned", "a scripted fault", **fields)
         return data({"provisioned": False}, errors=[error])
-    call.state.platform.links[webhook_id] = StreamLink(
-        webhook_id=webhook_id, app_key=webhook.app_key, parameters=dict(call.query)
-    )
+    call.state.platform.links[webhook_id] = call.query
     return data({"provisioned": True})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from socialapi.emulator.advertising.state import Record, Table
-from socialapi.emulator.catalogs.state import Catalog, Catalogs, Item, SetOfProducts, content_of, matching
+from socialapi.emulator.catalogs.state import Catalog, Item, SetOfProducts, content_of, matching
 from socialapi.emulator.platform.new_posts import entities_of
 from socialapi.emulator.seed.posts import plant_connections, plant_platform
 from socialapi.emulator.seed.records import contents, records
@@ -38,7 +38,7 @@ def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
         further = {
             **plant_platform(state),
             **plant_advertising(state.advertising, [account["id"] for account in accounts], user_ids),
-            **_plant_catalog(state.catalogs, user_ids[0]),
+            **_plant_catalog(state, user_ids[0]),
         }
     first, own = accounts[0]["id"], users[0].account_ids
     audience_ids = [audience for account, audience in state.audiences if account == first]
@@ -83,7 +83,7 @@ def _plant_audiences(state: State) -> None:
             state.do_not_reach_lists[account_id, made.id] = made
 
 
-def _plant_catalog(catalogs: Catalogs, user_id: str) -> SeedIds:
+def _plant_catalog(state: State, user_id: str) -> SeedIds:
     """Gives a user the catalog, and returns its ids by kind."""
     described = contents("catalog")["catalog"]
     catalog = Catalog(described["id"], user_id, described["name"])
@@ -95,7 +95,7 @@ def _plant_catalog(catalogs: Catalogs, user_id: str) -> SeedIds:
         if "filters" in made:
             made["product_keys"] = matching(catalog.stock, made["filters"]) or []
         catalog.sets[made["id"]] = SetOfProducts(**made)
-    catalogs.add(catalog)
+    state.catalogs[catalog.id] = catalog
     return {"product_catalog_ids": [catalog.id], "product_set_ids": list(catalog.sets)}
 
 

@@ -1,10 +1,10 @@
 """Fills the advertising API with the seed data. Records are derived when they are first read."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import Any, Final
 
-from socialapi.emulator.advertising.state import Advertising, Record, Table, entry
+from socialapi.emulator.advertising.state import Advertising, Load, Record, Table, entry
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives import state as creatives
 from socialapi.emulator.seed.records import contents, derived, epoch, filled, live_ids, records
@@ -13,40 +13,37 @@ _EUR: Final = 1_000_000
 """One euro, in millionths."""
 
 
-Load = Callable[[], Iterable[Record]]
-
-
 def plant_advertising(advertising: Advertising, account_ids: list[str], user_ids: list[str]) -> dict[str, list[str]]:
     """Fills the tables of all accounts, and returns the ids of the first account's records, by kind."""
-    first, *others = account_ids
+    first = account_ids[0]
     advertising.history.seeded = partial(_seeded, user_ids)
     advertising.business_categories = Table(_business_categories)
     advertising.curated_categories = Table(partial(records, "categories", "curated_categories"))
     # Uploads in the library, uploads in no library yet, and one upload by another user.
     kinds = ("library", "uploaded", "uploaded_by_others")
     advertising.uploads = Table(lambda: (upload for kind in kinds for upload in records("media", kind)))
-    for account_id in others:
-        _plant_all(advertising, account_id, _campaigns(account_id))
-    apps = {"account_apps": partial(records, "accounts", "account_apps")}
-    many = _many_line_items(first)
-    of_line_items: dict[str, Load] = {
+    for account_id in account_ids:
+        funding, both = contents("accounts")["funding"][account_id], ("campaigns", "line_items")
+        advertising.plant(account_id, {kind: partial(records, kind, kind, account_id, **funding) for kind in both})
+    # The many line items that come from a single entry.
+    many = [each for each in live_ids("line_items", "line_items", first) if each.startswith("8z")]
+    of_first: dict[str, Load] = {
+        "account_apps": partial(records, "accounts", "account_apps"),
         "promoted_tweets": partial(records, "line_items", "promoted_tweets"),
         "targeting_criteria": partial(records, "line_items", "targeting_criteria", many_line_items=many),
-        "line_item_curated_categories": partial(_line_item_curated_categories, first),
-    }
-    of_creatives: dict[str, Load] = {
+        "line_item_curated_categories": partial(_line_item_curated_categories, many),
         creatives.LIBRARY: _library,
         creatives.ACCOUNT_MEDIA: partial(records, "media", "account_media", **_media_keys()),
         creatives.CARDS: _cards,
         creatives.POLLS: _poll_cards,
         creatives.CONVERSATIONS: _conversation_cards,
     }
-    _plant_all(advertising, first, {**apps, **_campaigns(first), **of_line_items, **of_creatives})
+    advertising.plant(first, of_first)
     return {
         "campaign_ids": list(live_ids("campaigns", "campaigns", first)),
         "line_item_ids": list(live_ids("line_items", "line_items", first)),
         "curated_category_ids": list(live_ids("categories", "curated_categories")),
-        "line_item_curated_category_ids": _line_item_curated_category_ids(),
+        "line_item_curated_category_ids": list(_LINE_ITEM_CURATED_CATEGORY_IDS),
         "account_app_ids": list(live_ids("accounts", "account_apps")),
         "video_media_keys": list(_media_keys()["wide_videos"]),
         "uploaded_media_keys": list(live_ids("media", "uploaded")),
@@ -57,16 +54,6 @@ def plant_advertising(advertising: Advertising, account_ids: list[str], user_ids
     }
 
 
-def _plant_all(advertising: Advertising, account_id: str, loads: Mapping[str, Load]) -> None:
-    for kind, load in loads.items():
-        advertising.plant(account_id, kind, load)
-
-
-def _campaigns(account_id: str) -> dict[str, Load]:
-    funding = contents("accounts")["funding"][account_id]
-    return {kind: partial(records, kind, kind, account_id, **funding) for kind in ("campaigns", "line_items")}
-
-
 def _business_categories() -> Iterator[Record]:
     """Yields one business category for each top-level IAB category, so no IAB category belongs to two of them."""
     for number, category in enumerate(records("categories", "business_categories"), 1):
@@ -74,22 +61,15 @@ def _business_categories() -> Iterator[Record]:
         yield category | {"iab_categories": [f"IAB{number}", *(f"IAB{number}-{each}" for each in subcategories)]}
 
 
-def _many_line_items(account_id: str) -> list[str]:
-    """Returns the ids of the many line items that come from a single entry."""
-    return [each for each in live_ids("line_items", "line_items", account_id) if each.startswith("8z")]
+_LINE_ITEM_CURATED_CATEGORY_IDS: Final = tuple(f"c{n:05x}" for n in range(10_000))
 
 
-def _line_item_curated_category_ids() -> list[str]:
-    return [f"c{n:05x}" for n in range(10_000)]
-
-
-def _line_item_curated_categories(account_id: str) -> Iterator[Record]:
+def _line_item_curated_categories(line_item_ids: list[str]) -> Iterator[Record]:
     """Yields forty records for each of 250 line items, with three at a time created at the same moment. After every 400
     records, yields a deleted one.
     """
-    line_item_ids = _many_line_items(account_id)
     began = epoch("2024-09-02T08:00:00Z")
-    for n, record_id in enumerate(_line_item_curated_category_ids()):
+    for n, record_id in enumerate(_LINE_ITEM_CURATED_CATEGORY_IDS):
         item, each = divmod(n, 40)
         if n % 3 == 0:
             made = timestamp(began + n * 61)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialapi.emulator.platform import fan_out, state
+from socialapi.emulator.platform import deliveries, state
 from tests.emulator.asking import Asker
 from tests.emulator.platform.reading import add_rules, reading
 
@@ -68,15 +68,16 @@ async def test_the_oldest_of_too_many_are_forgotten(ask: Asker, monkeypatch: pyt
 
 
 async def test_what_is_recent_is_bounded(ask: Asker) -> None:
-    things = fan_out.Recent[int]()
+    things = deliveries.Recent[int](300.0, 1_000)
     things.add(0.0, 1)
     things.add(299.0, 2)
-    assert list(things.since(0.0)) == [1, 2]
+    assert things.between(0.0) == [1, 2]
+    assert things.between(0.0, 298.0) == [1]
     things.add(301.0, 3)
-    assert list(things.since(0.0)) == [2, 3]
-    for number in range(fan_out.RECENT_THINGS + 5):
+    assert things.between(0.0) == [2, 3]
+    for number in range(1_005):
         things.add(302.0, number)
-    assert len(things.since(0.0)) == fan_out.RECENT_THINGS
+    assert len(things.between(0.0)) == 1_000
 
 
 async def test_rules_about_counts_are_worked_out_for_each_post(ask: Asker) -> None:

@@ -88,6 +88,7 @@ async def test_a_replay_goes_back_a_day_and_ends_with_the_webhook(ask: Asker, ow
     webhook_id = await webhook(ask)
     await ask.emulator.publish(EVENT)
     await ask.control("POST", "clock", {"advance": 86_401})
+    assert await replay(ask) == 0
     await ask.emulator.publish(EVENT)
     await ask.emulator.settle()
     assert await replay(ask) == 1

@@ -21,8 +21,8 @@ async def test_the_stream_is_linked_to_a_valid_webhook_with_its_fields(ask: Aske
     for query in (SIX, {}):
         reply = await ask.bearer("POST", path, params=query)
         assert (reply.status, reply.json) == (200, {"data": {"provisioned": True}})
-        link = ask.emulator.state.platform.links[webhook_id]
-        assert link.parameters == {name: tuple(text.split(",")) for name, text in query.items()}
+        parameters = ask.emulator.state.platform.links[webhook_id]
+        assert parameters == {name: tuple(text.split(",")) for name, text in query.items()}
     await ask.bearer("DELETE", f"/2/webhooks/{webhook_id}")
     assert not ask.emulator.state.platform.links
 

@@ -90,7 +90,7 @@ def everything(state: State) -> dict[str, Any]:
     """All records of the seed data."""
     ads, platform = state.advertising, state.platform
     common = {"accounts": ads.accounts, "categories": ads.curated_categories, "uploads": ads.uploads}
-    tables = common | {f"{account} {kind}": table for account, kind, table in ads.tables()}
+    tables = common | {f"{account} {kind}": table for (account, kind), table in ads.tables.items()}
     newest = platform.posts.timeline(next(iter(state.users)))[-100:]
     return {
         **{name: list(table.rows) for name, table in tables.items()},

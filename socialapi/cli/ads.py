@@ -37,7 +37,7 @@ _UNITS: Final = {"DAY": datetime.timedelta(days=1), "HOUR": datetime.timedelta(h
 async def accounts(
     *,
     q: Annotated[str | None, Parameter(name="--q", help="The beginning of the name, ignoring case.")] = None,
-    with_deleted: Annotated[bool, Parameter(help="Include deleted accounts.", negative=())] = False,
+    with_deleted: Annotated[bool, Parameter(help="Include deleted accounts.")] = False,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
     """Print the accounts of the user: id, state and name.
@@ -69,7 +69,7 @@ async def account(
     account_id: AccountArgument,
     /,
     *,
-    with_deleted: Annotated[bool, Parameter(help="Find the account even if it is deleted.", negative=())] = False,
+    with_deleted: Annotated[bool, Parameter(help="Find the account even if it is deleted.")] = False,
     json: AsJson = False,
 ) -> int:
     """Print an account, one field per line.
@@ -142,7 +142,7 @@ class InsightFlags(ListFlags):
     """The options of insights, which can also print the full response instead of the list of counts."""
 
     json: Annotated[
-        bool, Parameter(help="Print the full response as one JSON object, instead of a list of counts.", negative=())
+        bool, Parameter(help="Print the full response as one JSON object, instead of a list of counts.")
     ] = False
 
 
@@ -180,9 +180,7 @@ async def insights(
     location: Annotated[
         str | None, Parameter(help="Targeting value of a country, such as 96683cc9126741d1 (US).")
     ] = None,
-    negative: Annotated[
-        list[str] | None, Parameter(help="Exclude posts with this keyword; repeatable.", negative=())
-    ] = None,
+    negative: Annotated[list[str] | None, Parameter(help="Exclude posts with this keyword; repeatable.")] = None,
     flags: InsightFlags = NO_INSIGHT_FLAGS,
 ) -> int:
     """Print how many posts contained any of the keywords, by day or hour. Related keywords are printed to standard
@@ -222,9 +220,7 @@ async def targeted(
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
     /,
     *,
-    all_: Annotated[
-        bool, Parameter(name="--all", help="Include line items that cannot be served.", negative=())
-    ] = False,
+    all_: Annotated[bool, Parameter(name="--all", help="Include line items that cannot be served.")] = False,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
     """Print the campaigns that target an audience, with their line items.
@@ -315,14 +311,13 @@ class Changes:
     ] = None
     duration_in_days: Annotated[int | None, whole_number(help="1, 7 or 30.")] = None
     audience_expansion: Annotated[str | None, Parameter(help="broad, defined or expanded.")] = None
-    categories: Annotated[str | None, Parameter(help="IAB categories, separated by commas.", negative=())] = None
+    categories: Annotated[str | None, Parameter(help="IAB categories, separated by commas.")] = None
     advertiser_domain: Annotated[str | None, Parameter(help="Domain without a protocol.")] = None
     advertiser_user: Annotated[str | None, Parameter(help="Id of the user who promotes a preroll ad.")] = None
     android_app: Annotated[str | None, Parameter(help="Identifier of the app in its store.")] = None
     ios_app: Annotated[str | None, Parameter(help="Identifier of the app in its store.")] = None
     clear: Annotated[
-        list[str] | None,
-        Parameter(help="Option whose value to clear, such as --clear end; repeatable.", negative=()),
+        list[str] | None, Parameter(help="Option whose value to clear, such as --clear end; repeatable.")
     ] = None
 
     def body(self) -> dict[str, Any]:

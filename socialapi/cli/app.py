@@ -171,7 +171,8 @@ app: App = App(
     "and `socialapi auth login` stores a user's credentials. Every command accepts -v and -vv to show retries, waits and each "
     "request, and -q to show only errors.",
     help_formatter=Help(),
-    default_parameter=Parameter(json_list=False),  # patterns ([ab].csv) and rules may begin with a bracket
+    # Options have no --no-… or --empty-… twins, and values may begin with a bracket, as patterns ([ab].csv) and rules do.
+    default_parameter=Parameter(negative=(), json_list=False),
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
@@ -236,8 +237,7 @@ def completion(
     /,
     *,
     install: Annotated[
-        bool,
-        Parameter(help="Save the script where the shell looks for it. No startup file is changed.", negative=()),
+        bool, Parameter(help="Save the script where the shell looks for it. No startup file is changed.")
     ] = False,
 ) -> None:
     """Print a script that completes `socialapi` commands on TAB, without starting Python.

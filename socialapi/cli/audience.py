@@ -79,9 +79,7 @@ class RowFlags:
     key: KeyOption = None
     outcomes: OutcomesOption = None
     max_reject_share: MaxRejectShare = None
-    dry_run: Annotated[
-        bool, Parameter(help="Read and check everything, send nothing, and print a forecast.", negative=())
-    ] = False
+    dry_run: Annotated[bool, Parameter(help="Read and check everything, send nothing, and print a forecast.")] = False
     json: AsReport = False
 
 

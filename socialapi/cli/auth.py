@@ -33,7 +33,7 @@ _KINDS: Final[Mapping[str, str]] = {"oauth1": "OAuth1", "oauth2": "OAuth2User"}
 @app.command
 async def login(
     *,
-    pin: Annotated[bool, Parameter(help="Type the PIN that the page shows (the default).", negative=())] = False,
+    pin: Annotated[bool, Parameter(help="Type the PIN that the page shows (the default).")] = False,
     callback_port: Annotated[
         int | None,
         whole_number(
@@ -43,27 +43,20 @@ async def login(
             most=65_535,
         ),
     ] = None,
-    oauth2: Annotated[
-        bool, Parameter(help="Sign in with OAuth 2.0 and PKCE; needs --callback-port.", negative=())
-    ] = False,
+    oauth2: Annotated[bool, Parameter(help="Sign in with OAuth 2.0 and PKCE; needs --callback-port.")] = False,
     client_id: Annotated[
         str | None, Parameter(help="Id of the OAuth 2.0 client; by default SOCIALAPI_OAUTH2_CLIENT_ID.")
     ] = None,
     scope: Annotated[
         list[str] | None,
-        Parameter(
-            help="Scope to request; repeatable. By default tweet.read, tweet.write, users.read, offline.access.",
-            negative=(),
-        ),
+        Parameter(help="Scope to request; repeatable. By default tweet.read, tweet.write, users.read, offline.access."),
     ] = None,
     access_type: Annotated[
         Literal["read", "write"] | None, Parameter(help="Request less access than the app has (OAuth 1.0a).")
     ] = None,
-    force_login: Annotated[
-        bool, Parameter(help="Make the page ask for the password (OAuth 1.0a).", negative=())
-    ] = False,
+    force_login: Annotated[bool, Parameter(help="Make the page ask for the password (OAuth 1.0a).")] = False,
     screen_name: Annotated[str | None, Parameter(help="User name to fill in on the page (OAuth 1.0a).")] = None,
-    open_: Annotated[bool, Parameter(name="--open", help="Open the page in a browser.", negative=())] = False,
+    open_: Annotated[bool, Parameter(name="--open", help="Open the page in a browser.")] = False,
     timeout_seconds: Annotated[
         float, Parameter(help="Seconds to wait for the user.", validator=validators.Number(gt=0, lte=3_600))
     ] = 300,
@@ -165,7 +158,7 @@ def _as_whom(made: Login) -> str:
 
 
 @app.command
-def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", negative=())] = False) -> int:
+def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.")] = False) -> int:
     """Show the credentials with their source, host and user. Never shows a secret, and sends nothing.
 
     For example: `socialapi auth status`.
@@ -206,11 +199,9 @@ def _from_file(login: Login, base_url: str) -> dict[str, Any]:
 @app.command
 async def logout(
     *,
-    revoke: Annotated[
-        bool, Parameter(help="Also invalidate the token at the service (OAuth 1.0a).", negative=())
-    ] = False,
+    revoke: Annotated[bool, Parameter(help="Also invalidate the token at the service (OAuth 1.0a).")] = False,
     every_host: Annotated[
-        bool, Parameter(help="Delete the logins for all hosts, not only for the configured one.", negative=())
+        bool, Parameter(help="Delete the logins for all hosts, not only for the configured one.")
     ] = False,
 ) -> int:
     """Delete the logins that `socialapi auth login` has stored for the configured host.

@@ -79,7 +79,6 @@ DeleteVanished = Annotated[
     bool,
     Parameter(
         help="Delete products of earlier loads that are missing from the file, or none if a row has no readable id.",
-        negative=(),
         group=("Parameters", VANISHED),
     ),
 ]
@@ -90,7 +89,7 @@ MaxVanishedShare = Annotated[
         validator=validators.Number(gt=0, lte=1),
     ),
 ]
-DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and print a forecast.", negative=())]
+DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and print a forecast.")]
 
 
 @Parameter(name="*")

@@ -105,17 +105,13 @@ class EmulatorFlags:
     """The options of an emulator in the foreground or background."""
 
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[
-        int,
-        whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535),
-    ] = 8080
-    empty: Annotated[bool, Parameter(help="Start without the seed data.", negative=())] = False
+    port: Annotated[int, whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535)] = 8080
+    empty: Annotated[bool, Parameter(help="Start without the seed data.")] = False
     lenient_fields: Annotated[
         bool,
         Parameter(
             help="Ignore undocumented fields, expansions and parameters instead of rejecting them. Programs written "
             "for the public API send some.",
-            negative=(),
         ),
     ] = False
     env_file: Annotated[
@@ -126,18 +122,16 @@ class EmulatorFlags:
         Parameter(
             help="URL=LOCAL: the local URL to which requests for a webhook's URL are sent, for example "
             "https://hooks.example.com/in=http://127.0.0.1:9000/in; can be repeated.",
-            negative=(),
             validator=_check_targets,
         ),
     ] = ()
     allow_remote_targets: Annotated[
-        bool, Parameter(help="Also deliver events to webhooks that are not on this machine.", negative=())
+        bool, Parameter(help="Also deliver events to webhooks that are not on this machine.")
     ] = False
     allow_host: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Additional host name for the control plane, besides localhost and IP addresses; can be repeated.",
-            negative=(),
+            help="Additional host name for the control plane, besides localhost and IP addresses; can be repeated."
         ),
     ] = ()
 
@@ -155,18 +149,13 @@ def emulator(
     *,
     flags: EmulatorFlags = DEFAULT_FLAGS,
     detach: Annotated[
-        bool,
-        Parameter(help="Run in the background until --stop; return once it is ready.", negative=(), group=WAYS),
+        bool, Parameter(help="Run in the background until --stop; return once it is ready.", group=WAYS)
     ] = False,
     stop: Annotated[
-        bool,
-        Parameter(help="Stop the emulator that --detach started on this --port.", negative=(), group=WAYS),
+        bool, Parameter(help="Stop the emulator that --detach started on this --port.", group=WAYS)
     ] = False,
     until_stdin_closes: Annotated[
-        bool,
-        Parameter(
-            help="Also end when standard input closes, so that it never outlives its parent.", negative=(), group=WAYS
-        ),
+        bool, Parameter(help="Also end when standard input closes, so that it never outlives its parent.", group=WAYS)
     ] = False,
     detached_log: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int | Coroutine[object, object, int]:

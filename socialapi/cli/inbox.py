@@ -22,7 +22,7 @@ app: Final = App(name="inbox", help="Events that were put aside in an inbox.")
 
 InboxArgument = Annotated[Path, Parameter(help="File of the inbox that the receiver uses.")]
 Numbers = Annotated[int, Parameter(help="Number of an event, as `socialapi webhooks inbox list` shows it.")]
-EveryOne = Annotated[bool, Parameter(name="--all", help="All events that were put aside.", negative=())]
+EveryOne = Annotated[bool, Parameter(name="--all", help="All events that were put aside.")]
 
 
 @attrs.frozen(kw_only=True)

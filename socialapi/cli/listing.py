@@ -25,7 +25,7 @@ from socialapi.wire.paging import Position
 
 T = TypeVar("T")
 
-AsJson = Annotated[bool, Parameter(help="Print JSON, one object per line.", negative=())]
+AsJson = Annotated[bool, Parameter(help="Print JSON, one object per line.")]
 Limit = Annotated[int | None, whole_number(help="Maximum number of items to print; by default all.", least=1)]
 
 
@@ -72,18 +72,16 @@ class ListFlags:
         ),
     ] = None
     fields: Annotated[
-        str | None,
-        Parameter(help="Columns of a table or CSV, such as id,name; an object selects all of its fields.", negative=()),
+        str | None, Parameter(help="Columns of a table or CSV, such as id,name; an object selects all of its fields.")
     ] = None
     escape_formulas: Annotated[
         bool,
         Parameter(
             help="Put an apostrophe before CSV cells that begin with =, +, -, @, a tab or a carriage return: a spreadsheet "
             "runs them as formulas.",
-            negative=(),
         ),
     ] = False
-    json: Annotated[bool, Parameter(help="The same as --output jsonl.", negative=())] = False
+    json: Annotated[bool, Parameter(help="The same as --output jsonl.")] = False
 
     def format(self) -> Format:
         """Returns the format. Raises InvalidInput for conflicting options."""

@@ -42,9 +42,7 @@ JOURNALED: Final = Group("Journaled", validator=_not_from_standard_input, show=F
 
 KIND_FORM: Final = "KIND=NAME, for example --column email=Contact"
 FIELD_FORM: Final = "FIELD=NAME, for example --column price=Preis"
-AsReport = Annotated[
-    bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
-]
+AsReport = Annotated[bool, Parameter(help="Print the report as one JSON object, the last line of the output.")]
 
 # Declared as a path, so that shells complete file names. A `Path` would remove a slash from addresses.
 if TYPE_CHECKING:
@@ -81,7 +79,6 @@ FieldColumn = Annotated[
     list[str] | None,
     Parameter(
         help="Column with a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.",
-        negative=(),
         validator=lambda _, columns: mapping_of(columns, form=FIELD_FORM),
     ),
 ]
@@ -93,7 +90,6 @@ FieldValue = Annotated[
         name="--set",
         help="Value of a field for products without one, as FIELD=VALUE (condition=new); repeatable. "
         "currency=USD sets the currency of prices that have none.",
-        negative=(),
         validator=lambda _, values: constants_of(values),
     ),
 ]
@@ -102,7 +98,6 @@ Column = Annotated[
     Parameter(
         help="Column with an identifier, or with the country of phone numbers, as KIND=NAME (email=Contact, region=Land); "
         "repeatable. KIND= ignores a kind.",
-        negative=(),
         validator=lambda _, columns: mapping_of(columns),
     ),
 ]
@@ -140,12 +135,9 @@ PhoneFormatOption = Annotated[
     Literal["auto", "international", "national"],
     Parameter(help="How to read phone numbers without a plus sign: auto decides by what is valid."),
 ]
-RequireHashed = Annotated[
-    bool, Parameter(help="Accept only SHA-256 digests and partner_user_id, no raw values.", negative=())
-]
+RequireHashed = Annotated[bool, Parameter(help="Accept only SHA-256 digests and partner_user_id, no raw values.")]
 EffectiveAt = Annotated[
-    str | None,
-    Parameter(help="Start of membership, ISO 8601 with a time zone.", validator=_moment("--effective-at")),
+    str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.", validator=_moment("--effective-at"))
 ]
 ExpiresAt = Annotated[
     str | None, Parameter(help="End of membership, ISO 8601 with a time zone.", validator=_moment("--expires-at"))
@@ -279,7 +271,7 @@ OutcomesOption = Annotated[
         converter=dated_path,
     ),
 ]
-AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.", negative=())]
+AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.")]
 MaxRejectShare = Annotated[
     float | None,
     Parameter(
@@ -304,8 +296,7 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
 
 
 NoHeader = Annotated[
-    bool,
-    Parameter(help="The file has no header: --column contains column numbers (email=1, title=2).", negative=()),
+    bool, Parameter(help="The file has no header: --column contains column numbers (email=1, title=2).")
 ]
 HeaderLine = Annotated[
     int | None,

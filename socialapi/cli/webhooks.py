@@ -160,10 +160,7 @@ PREVIOUS_SECRET: Final = "SOCIALAPI_PREVIOUS_API_KEY_SECRET"  # noqa: S105 - the
 async def listen(
     *,
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int,
-        whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535),
-    ] = 9000,
+    port: Annotated[int, whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535)] = 9000,
     register: Annotated[
         str | None,
         Parameter(
@@ -184,8 +181,7 @@ async def listen(
     ] = "/healthz",
     limit: Annotated[int | None, whole_number(help="End after this many events.", least=1)] = None,
     json: Annotated[
-        bool,
-        Parameter(help="Print each event as it was sent, one per line; unreadable events in base64.", negative=()),
+        bool, Parameter(help="Print each event as it was sent, one per line; unreadable events in base64.")
     ] = False,
 ) -> int:
     """Receive the events of a webhook, and print or forward them.

@@ -15,7 +15,8 @@ from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.internal.records import Exported
 from socialapi.models.undecoded import Undecoded
-from socialapi.webhooks.queue import Store
+from socialapi.webhooks.inbox import Inbox
+from socialapi.webhooks.queue import MemoryStore
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign_body
 from socialapi.wire.decode import decode_json
 from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
@@ -32,6 +33,10 @@ average, because a tiny chunk costs as much as a large one.
 SLICE_BYTES: Final = 131_072
 """How many bytes of a body are signed in one step, so that a large body does not block the event loop."""
 
+Store = Inbox | MemoryStore
+"""An ordered queue of events. In an event loop other than the first one, its async methods raise RuntimeError.
+Cancelling `take` loses no event.
+"""
 Feed = Callable[[memoryview], None]
 T = TypeVar("T")
 

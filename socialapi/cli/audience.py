@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import attrs
 from cyclopts import App, Parameter, validators
@@ -38,9 +38,6 @@ from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import DEFAULT_REMOVAL_SHARE, SyncReport, UploadReport
-
-if TYPE_CHECKING:
-    from socialapi.cli.jobs import CommandJournal
 
 app: Final = App(name="audience")
 do_not_reach_app: Final = App(name="do-not-reach")
@@ -95,20 +92,15 @@ class UploadFlags(RowFlags):
     journal: JournalOption = None
     allow_empty: AllowEmpty = False
 
-    def kept(self, command: str, files: Sequence[str], **more: str | None) -> "CommandJournal | None":
-        """Returns the journal, which stores the command and the options in `more` for resuming; None without
-        `--journal`.
-        """
-        if self.journal is None:
-            return None
-        from socialapi.cli.jobs import CommandJournal, command_line
+    def keywords(self, command: str, files: Sequence[str], **more: str | None) -> dict[str, Any]:
+        """Returns the options of the job. Its journal stores the command, with the options in `more`, for resuming."""
+        found = keywords_of(self, "account") | {"operation": self.operation.capitalize(), "flush_after_seconds": None}
+        if self.journal is not None:
+            from socialapi.cli.jobs import CommandJournal, command_line
 
-        options = {**more, **attrs.asdict(self)}
-        return CommandJournal(self.journal, command_line((command, "upload"), files, options))
-
-    def keywords(self) -> dict[str, Any]:
-        """Returns the options of the job."""
-        return keywords_of(self, "account") | {"operation": self.operation.capitalize(), "flush_after_seconds": None}
+            again = command_line((command, "upload"), files, {**more, **attrs.asdict(self)})
+            found["journal"] = CommandJournal(self.journal, again)
+        return found
 
 
 @app.command(name="upload")
@@ -129,14 +121,14 @@ async def upload_audience(
     file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs
     resume` continues after 3, 130 and a kill.
     """
-    journal, records = flags.kept("audience", files, audience=audience, effective_at=effective_at), records_of(files)
+    keywords = flags.keywords("audience", files, audience=audience, effective_at=effective_at)
+    records = records_of(files)
 
     async def job(client: Client, display: OnProgress) -> UploadReport:
         target = client.ads.account(flags.account).custom_audience(audience)
-        keywords = flags.keywords() | {"journal": journal, "on_progress": display}
-        return await target.upload(records, effective_at=effective_at, **keywords)
+        return await target.upload(records, effective_at=effective_at, on_progress=display, **keywords)
 
-    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=journal)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=keywords["journal"])
 
 
 @do_not_reach_app.command(name="upload")
@@ -154,13 +146,13 @@ async def upload_do_not_reach(
     the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` continues
     after 3, 130 and a kill.
     """
-    journal, records = flags.kept("do-not-reach", files, list_=list_), records_of(files)
+    keywords, records = flags.keywords("do-not-reach", files, list_=list_), records_of(files)
 
     async def job(client: Client, display: OnProgress) -> UploadReport:
         target = client.ads.account(flags.account).do_not_reach_list(list_)
-        return await target.upload(records, **flags.keywords() | {"journal": journal, "on_progress": display})
+        return await target.upload(records, on_progress=display, **keywords)
 
-    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=journal)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=keywords["journal"])
 
 
 @app.command(name="sync")
@@ -197,7 +189,7 @@ async def sync_audience(
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many
     removals, 3 refused by the service or unreachable, 130 interrupted.
     """
-    records = records_of(files)
+    keywords, records = keywords_of(flags, "account"), records_of(files)
 
     async def job(client: Client, display: OnProgress) -> SyncReport:
         target = client.ads.account(flags.account).custom_audience(audience)
@@ -207,7 +199,7 @@ async def sync_audience(
             max_removal_share=max_removal_share,
             effective_at=effective_at,
             on_progress=display,
-            **keywords_of(flags, "account"),
+            **keywords,
         )
 
     return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, snapshot=snapshot)

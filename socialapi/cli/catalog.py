@@ -150,15 +150,15 @@ async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
     vanished products that may not be deleted), 3 refused by the service or unreachable, 130
     interrupted. With --journal, `socialapi jobs resume` continues after 3, 130 and a kill.
     """
-    options, kept, records = keywords_of(flags, "catalog"), None, records_of(files)
+    keywords, records = keywords_of(flags, "catalog"), records_of(files)
     if flags.journal is not None:
         again = command_line(("catalog", "upsert"), files, attrs.asdict(flags, recurse=False))
-        options["journal"] = kept = CommandJournal(flags.journal, again)
+        keywords["journal"] = CommandJournal(flags.journal, again)
 
     async def job(client: Client, display: OnProgress) -> UpsertReport:
-        return await client.catalog(flags.catalog).products.upsert(records, on_progress=display, **options)
+        return await client.catalog(flags.catalog).products.upsert(records, on_progress=display, **keywords)
 
-    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=kept)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=keywords["journal"])
 
 
 @app.command

@@ -15,9 +15,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Annotated, Any, Final
+from typing import IO, Annotated, Final
 
 import attrs
 import orjson
@@ -85,11 +85,6 @@ async def _ready_line(stdout: asyncio.StreamReader) -> bytes:
     return line
 
 
-def _check_targets(kind: Any, texts: Sequence[str]) -> None:
-    for text in texts:
-        _target(text)
-
-
 def _one_way(arguments: ArgumentCollection) -> None:
     given = [argument.name for argument in arguments if argument.has_tokens]
     if len(given) > 1:
@@ -122,7 +117,6 @@ class EmulatorFlags:
         Parameter(
             help="URL=LOCAL: the local URL to which requests for a webhook's URL are sent, for example "
             "https://hooks.example.com/in=http://127.0.0.1:9000/in; can be repeated.",
-            validator=_check_targets,
         ),
     ] = ()
     allow_remote_targets: Annotated[

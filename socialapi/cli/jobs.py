@@ -22,7 +22,7 @@ from socialapi.cli import output
 from socialapi.cli.app import call
 from socialapi.cli.formats import Column, ListKind, json_line, shown_json
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
-from socialapi.cli.options import DATE_CODES, NOT_READ_AGAIN, STANDARD_INPUT, undated
+from socialapi.cli.options import DATE_CODES, STANDARD_INPUT, undated
 from socialapi.cli.output import moment
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
@@ -144,7 +144,9 @@ def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[
     Raises InvalidInput for standard input, which cannot be read again.
     """
     if STANDARD_INPUT in files:
-        raise InvalidInput(NOT_READ_AGAIN)
+        raise InvalidInput(
+            "--journal does not work with standard input, which cannot be read again: pass a file, or omit --journal"
+        )
     paths = (name_of_address(each) if is_address(each) else os.path.abspath(each) for each in files)  # noqa: PTH100 - which keeps links
     words = [*command, *paths]
     for name, value in options.items():

@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import attrs
-from cyclopts import Group, Parameter, Token, validators
-from cyclopts.argument import ArgumentCollection
+from cyclopts import Parameter, Token, validators
 
 from socialapi.bulk.inputs.reader import BinaryFile, NoRows
 from socialapi.bulk.progress import title_of as title_of_records
 from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"
-FILE: Final = "FILE"
-"""The name of inputs in help and messages."""
 
 
 def _inputs(kind: Any, names: Sequence[str]) -> None:
@@ -27,18 +24,6 @@ def _inputs(kind: Any, names: Sequence[str]) -> None:
     if len(names) > 1 and STANDARD_INPUT in names:
         raise InvalidInput("standard input cannot be combined with other files")
 
-
-def _not_from_standard_input(arguments: ArgumentCollection) -> None:
-    """Raises InvalidInput for a journal with standard input, which cannot be read again."""
-    given = {argument.name: argument.tokens for argument in arguments if argument.has_tokens}
-    if "--journal" in given and [token.value for token in given.get(FILE, ())] == [STANDARD_INPUT]:
-        raise InvalidInput(NOT_READ_AGAIN)
-
-
-NOT_READ_AGAIN: Final = (
-    "--journal does not work with standard input, which cannot be read again: pass a file, or omit --journal"
-)
-JOURNALED: Final = Group("Journaled", validator=_not_from_standard_input, show=False)
 
 KIND_FORM: Final = "KIND=NAME, for example --column email=Contact"
 FIELD_FORM: Final = "FIELD=NAME, for example --column price=Preis"
@@ -54,12 +39,11 @@ else:
 def _files(help: str, pattern: str) -> Parameter:  # noqa: A002  # as Parameter has it
     return Parameter(
         converter=lambda _, tokens: [token.value for token in tokens],
-        name=FILE,
+        name="FILE",
         help=f"{help}, optionally compressed with gzip or Zstandard, or Parquet. Several files, or a quoted pattern "
         f"({pattern}), are read as one. https:// and s3:// addresses work too, and - is standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
         validator=_inputs,
-        group=("Arguments", JOURNALED),
     )
 
 
@@ -77,20 +61,14 @@ Feeds = Annotated[
 
 FieldColumn = Annotated[
     list[str] | None,
-    Parameter(
-        help="Column with a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.",
-        validator=lambda _, columns: mapping_of(columns, form=FIELD_FORM),
-    ),
+    Parameter(help="Column with a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field."),
 ]
-
-
 FieldValue = Annotated[
     list[str] | None,
     Parameter(
         name="--set",
         help="Value of a field for products without one, as FIELD=VALUE (condition=new); repeatable. "
         "currency=USD sets the currency of prices that have none.",
-        validator=lambda _, values: constants_of(values),
     ),
 ]
 Column = Annotated[
@@ -98,7 +76,6 @@ Column = Annotated[
     Parameter(
         help="Column with an identifier, or with the country of phone numbers, as KIND=NAME (email=Contact, region=Land); "
         "repeatable. KIND= ignores a kind.",
-        validator=lambda _, columns: mapping_of(columns),
     ),
 ]
 
@@ -256,7 +233,6 @@ JournalOption = Annotated[
         converter=dated_path,
         help="Record the progress here. If the job stops or is killed, `socialapi jobs resume` or the same command "
         "sends only the rest. Use one journal per run: %Y-%m-%d in the name becomes the date.",
-        group=("Parameters", JOURNALED),
     ),
 ]
 KeyOption = Annotated[

@@ -12,6 +12,7 @@ from socialapi.cli.options import (
     AllowEmpty,
     AsReport,
     Column,
+    DryRun,
     EffectiveAt,
     ExpiresAt,
     Files,
@@ -45,14 +46,9 @@ do_not_reach_app: Final = App(name="do-not-reach")
 
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
-class RowFlags:
-    """The options shared by uploads and syncs."""
+class ReadingFlags:
+    """The options of every command that reads people from files."""
 
-    account: Annotated[str, Parameter(help="Id of the advertising account.")]
-    packing: Annotated[
-        Literal["single", "packed"],
-        Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, but slower to find bad rows."),
-    ] = "single"
     column: Column = None
     no_header: NoHeader = False
     header_line: HeaderLine = None
@@ -60,6 +56,19 @@ class RowFlags:
     default_region: Region = None
     phone_format: PhoneFormatOption = "auto"
     require_hashed: RequireHashed = False
+    json: AsReport = False
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class RowFlags(ReadingFlags):
+    """The options shared by uploads and syncs."""
+
+    account: Annotated[str, Parameter(help="Id of the advertising account.")]
+    packing: Annotated[
+        Literal["single", "packed"],
+        Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, but slower to find bad rows."),
+    ] = "single"
     expires_at: ExpiresAt = None
     concurrency: Annotated[
         int | None,
@@ -76,8 +85,7 @@ class RowFlags:
     key: KeyOption = None
     outcomes: OutcomesOption = None
     max_reject_share: MaxRejectShare = None
-    dry_run: Annotated[bool, Parameter(help="Read and check everything, send nothing, and print a forecast.")] = False
-    json: AsReport = False
+    dry_run: DryRun = False
 
 
 @Parameter(name="*")
@@ -207,20 +215,12 @@ async def sync_audience(
 
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
-class LintFlags:
+class LintFlags(ReadingFlags):
     """The options shared by both lint commands."""
 
-    column: Column = None
-    no_header: NoHeader = False
-    header_line: HeaderLine = None
-    layout: LayoutOption = None
-    default_region: Region = None
-    phone_format: PhoneFormatOption = "auto"
-    require_hashed: RequireHashed = False
     write_layout: WriteLayout = None
     sample: Annotated[int | None, whole_number(help="Check at most this many rows, from the start.", least=1)] = None
     allow_empty: AllowEmpty = False
-    json: AsReport = False
 
 
 NO_FLAGS: Final = LintFlags()

@@ -17,6 +17,7 @@ from socialapi.cli.listing import ALL_PAGES, AsJson, PagedFlags, print_pages
 from socialapi.cli.options import (
     AllowEmpty,
     AsReport,
+    DryRun,
     Feeds,
     FieldColumn,
     FieldValue,
@@ -89,7 +90,6 @@ MaxVanishedShare = Annotated[
         validator=validators.Number(gt=0, lte=1),
     ),
 ]
-DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and print a forecast.")]
 
 
 @Parameter(name="*")

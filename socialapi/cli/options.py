@@ -247,6 +247,7 @@ OutcomesOption = Annotated[
         converter=dated_path,
     ),
 ]
+DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and print a forecast.")]
 AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.")]
 MaxRejectShare = Annotated[
     float | None,

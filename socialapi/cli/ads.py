@@ -10,8 +10,8 @@ from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, shown_json
-from socialapi.cli.listing import ALL_PAGES, AsJson, ListFlags, PagedFlags, as_line, print_items, print_pages
+from socialapi.cli.formats import Column, ListKind, json_line, print_json
+from socialapi.cli.listing import ALL_PAGES, AsJson, ListFlags, PagedFlags, print_items, print_pages
 from socialapi.cli.options import time, whole_number
 from socialapi.cli.output import moment, printable
 from socialapi.errors import InvalidInput
@@ -131,7 +131,7 @@ _CHANGES: Final = ListKind[HistoryEntry](
         Column("time", lambda entry: entry.change_time, is_whole=True, has_seconds=True),
         Column("change", lambda entry: entry.change_type),
         Column("by", _who),
-        Column("changes", lambda entry: as_line(entry.changes) if entry.changes else None),
+        Column("changes", lambda entry: json_line(json_shape(entry.changes)) if entry.changes else None),
     ),
 )
 
@@ -260,7 +260,7 @@ def constant(text: str) -> str:
 def print_record(record: Any, *, as_json: bool) -> None:
     """Prints a record as JSON, or one field per line, with amounts in units of the currency."""
     if as_json:
-        output.print_line(shown_json(as_line(record)))
+        print_json(record)
         return
     currency = getattr(record, "currency", None) or ""
     known = {field.name: getattr(record, field.name) for field in attrs.fields(type(record)) if field.name != "extra"}

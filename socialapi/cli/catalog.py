@@ -11,7 +11,7 @@ from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.progress import OnProgress
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
+from socialapi.cli.formats import Column, ListKind, print_json, print_row
 from socialapi.cli.jobs import CommandJournal, command_line
 from socialapi.cli.listing import ALL_PAGES, AsJson, PagedFlags, print_pages
 from socialapi.cli.options import (
@@ -222,7 +222,7 @@ async def create(name: Annotated[str, Parameter(help="Name of the catalog.")], /
     async with open_client() as client:
         made = await client.catalogs.create(name)
     if json:
-        output.print_line(shown_json(json_line(_said(made))))
+        print_json(_said(made))
     else:
         print_row(_CATALOGS, made)
     return output.DONE

@@ -11,7 +11,7 @@ import attrs
 from cyclopts import App, Parameter
 
 from socialapi.cli import output
-from socialapi.cli.formats import Column, ListKind, json_line, shown_json
+from socialapi.cli.formats import Column, ListKind, print_json
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.internal.sqlite_file import SqliteFile
@@ -107,7 +107,7 @@ async def _change(
         await file.erase()
     missing = 0 if every else len(set(numbers)) - count
     if as_json:
-        output.print_line(shown_json(json_line({"changed": count, "not_put_aside": missing})))
+        print_json({"changed": count, "not_put_aside": missing})
     else:
         output.print_line(f"{count:,} {'event is' if count == 1 else 'events are'} {done}")
     if missing:

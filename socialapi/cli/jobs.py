@@ -20,7 +20,7 @@ from socialapi.bulk.journals.journal_view import JournalView, is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import output
 from socialapi.cli.app import call
-from socialapi.cli.formats import Column, ListKind, json_line, shown_json
+from socialapi.cli.formats import Column, ListKind, print_json
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.cli.options import DATE_CODES, STANDARD_INPUT, undated
 from socialapi.cli.output import moment
@@ -337,7 +337,7 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
     """
     found = found_job(job)
     if json:
-        output.print_line(shown_json(json_line(found.to_dict())))
+        print_json(found.to_dict())
         return output.DONE
     output.print_pairs(_lines(found))
     return output.DONE

@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import EXTRA, Column, ListKind, json_line
-from socialapi.cli.listing import PagedFlags, names_in, print_joined, print_pages
+from socialapi.cli.listing import PagedFlags, names_in, print_pages
 from socialapi.cli.options import time, whole_number
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
@@ -112,10 +112,8 @@ async def by_user(
                 kind,
                 fields=[name for name in dict.fromkeys(("id", "text", *chosen, "author", *others)) if name in known],
             )
-        if "author_id" in expanded:
-            await print_joined(pager, with_author, kind, flags)
-        else:
-            await print_pages(pager, kind, flags)
+        join = with_author if "author_id" in expanded else lambda post, _: post
+        await print_pages(pager, kind, flags, join=join)
     return output.DONE
 
 

@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from socialapi.cli import inbox as inbox_commands
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
+from socialapi.cli.formats import Column, ListKind, print_json, print_row
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import printable
@@ -47,7 +47,11 @@ async def create(
     app has the maximum number of webhooks.
     """
     async with open_client() as client:
-        _print(await client.webhooks.create(url), as_json=json)
+        made = await client.webhooks.create(url)
+    if json:
+        print_json(made)
+    else:
+        print_row(_WEBHOOKS, made)
     return output.DONE
 
 
@@ -141,15 +145,11 @@ def _parameter(text: str) -> tuple[str, Any]:
     raise InvalidInput(f"the value after {key}:= is not JSON")
 
 
-def _print(webhook: WebhookConfig, *, as_json: bool) -> None:
-    if as_json:
-        _say(webhook, "", as_json=True)
-    else:
-        print_row(_WEBHOOKS, webhook)
-
-
 def _say(result: Any, text: str, *, as_json: bool) -> None:
-    output.print_line(shown_json(json_line(json_shape(result))) if as_json else printable(text))
+    if as_json:
+        print_json(result)
+    else:
+        output.print_line(printable(text))
 
 
 SECRET: Final = "SOCIALAPI_API_KEY_SECRET"  # noqa: S105 - the name of a variable

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Callable
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import attrs
 import orjson
@@ -284,9 +284,6 @@ def _text(name: str, value: Any, currency: str) -> str:
     return value if isinstance(value, str) else orjson.dumps(json_shape(value)).decode()
 
 
-T = TypeVar("T")
-
-
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class Changes:
@@ -338,7 +335,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _same(option: str, value: T) -> T:
+def _same(option: str, value: Any) -> Any:
     return value
 
 

@@ -166,7 +166,10 @@ def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.")] = 
     say_misspelled_variables(os.environ)
     store = CredentialStore.of(os.environ)
     base_url = Config.from_env().base_url
-    rows = [_from_environment(type(each).__name__, base_url) for each in credentials_from_env()]
+    rows: list[dict[str, Any]] = [
+        {"kind": type(each).__name__, "source": "environment", "host": base_url or None, "used": True}
+        for each in credentials_from_env()
+    ]
     rows += [_from_file(login, base_url) for login in store.logins()]
     if json:
         print(orjson.dumps({"host": base_url or None, "file": str(store.path), "credentials": rows}).decode())
@@ -183,10 +186,6 @@ def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.")] = 
     if not rows:
         print("no credentials: set SOCIALAPI_* variables, or sign in with `socialapi auth login`")
     return output.DONE
-
-
-def _from_environment(kind: str, base_url: str) -> dict[str, Any]:
-    return {"kind": kind, "source": "environment", "host": base_url or None, "used": True}
 
 
 def _from_file(login: Login, base_url: str) -> dict[str, Any]:

@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import attrs
-from cyclopts import App, Group, Parameter, validators
-from cyclopts.argument import ArgumentCollection
+from cyclopts import App, Parameter, validators
 
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.progress import OnProgress
@@ -39,7 +38,6 @@ from socialapi.cli.options import (
 from socialapi.cli.run_job import run_job
 from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
-from socialapi.errors import InvalidInput
 from socialapi.models.catalogs import ProductCatalog
 from socialapi.models.products import StoredProduct
 from socialapi.reports import UpsertReport
@@ -61,26 +59,17 @@ Rejects = Annotated[
 ]
 
 
-def _with_digests(arguments: ArgumentCollection) -> None:
-    given = {argument.name for argument in arguments if argument.has_tokens}
-    if given == {"--delete-vanished"}:
-        raise InvalidInput("--delete-vanished needs --digests, the file that records the products of earlier loads")
-
-
-VANISHED: Final = Group("Vanished products", validator=_with_digests, show=False)
 DigestFile = Annotated[
     Path | None,
     Parameter(
         help="File with digests of the loaded products, to skip unchanged products and list vanished ones.",
-        group=("Parameters", VANISHED),
         validator=lasting("--digests"),
     ),
 ]
 DeleteVanished = Annotated[
     bool,
     Parameter(
-        help="Delete products of earlier loads that are missing from the file, or none if a row has no readable id.",
-        group=("Parameters", VANISHED),
+        help="Delete products of earlier loads that are missing from the file, or none if a row has no readable id."
     ),
 ]
 MaxVanishedShare = Annotated[

@@ -227,7 +227,7 @@ async def _serve(
                     file.write(_exports(ready).encode())
             if detached_log is not None:
                 background = _Background.on(_port_of(ready["base_url"]))
-                until_the_end.enter_context(background.noted(ready["base_url"], detached_log))
+                until_the_end.enter_context(background.noted(detached_log))
 
         emulator = Emulator(
             flags.host,
@@ -303,7 +303,7 @@ class _Background:
         return cls(port, state_folder(os.environ) / "emulators" / f"{port}.json")
 
     @contextlib.contextmanager
-    def noted(self, base_url: str, log: Path) -> Iterator[None]:
+    def noted(self, log: Path) -> Iterator[None]:
         """Keeps a note about this process, and a lock on it, while the block runs.
 
         Raises ConfigurationError if another process holds the lock.
@@ -316,7 +316,7 @@ class _Background:
             time.sleep(POLL_SECONDS)
         if (earlier := self._earlier_log()) is not None:
             earlier.unlink(missing_ok=True)
-        note = {"process": os.getpid(), "machine": platform.node(), "base_url": base_url, "log": str(log)}
+        note = {"process": os.getpid(), "machine": platform.node(), "log": str(log)}
         self.path.touch(mode=0o600)
         self.path.write_text(json.dumps(note), "utf-8")
         yield
@@ -433,17 +433,13 @@ def _stop(port: int) -> int:
     # The lock is held, so the process is alive, and its id was not reused.
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.kill(int(note["process"]), signal.SIGTERM)
-    _wait_until_ended(background, note["process"])
-    output.say(f"the emulator on port {port} has ended")
-    return output.DONE
-
-
-def _wait_until_ended(background: _Background, process: str) -> None:
     until = time.monotonic() + END_TIMEOUT_SECONDS
     while background.holder() is not None:
         if time.monotonic() >= until:
+            seconds = f"{END_TIMEOUT_SECONDS:g} seconds"
             raise ConfigurationError(
-                f"the emulator on port {background.port} (process {process}) has not ended within "
-                f"{END_TIMEOUT_SECONDS:g} seconds"
+                f"the emulator on port {port} (process {note['process']}) has not ended within {seconds}"
             )
         time.sleep(POLL_SECONDS)
+    output.say(f"the emulator on port {port} has ended")
+    return output.DONE

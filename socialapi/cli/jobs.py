@@ -132,11 +132,6 @@ class CommandJournal(SqliteJournal):
         await super().aclose()
 
 
-def target_of(identity: JobIdentity) -> str:
-    """Returns the ids of the job's target, without the host."""
-    return "/".join(value for name, value in identity.target.items() if name not in ("host", "path"))
-
-
 def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[str, object]) -> list[str]:
     """Returns the arguments that run a command again from any folder. Files may be patterns or addresses. The query
     of an address is removed.
@@ -195,8 +190,10 @@ class JobStatus:
 
     @property
     def target(self) -> str:
-        """The ids of the job's target."""
-        return "-" if self.view.identity is None else target_of(self.view.identity)
+        """The ids of the job's target, without the host."""
+        if self.view.identity is None:
+            return "-"
+        return "/".join(value for name, value in self.view.identity.target.items() if name not in ("host", "path"))
 
     @property
     def arguments(self) -> list[str]:
@@ -308,10 +305,6 @@ def _time(text: str) -> datetime | None:
     return None
 
 
-def _confirmed(job: JobStatus) -> str | None:
-    return f"{job.view.rows:,} rows" if job.view.state else None
-
-
 _JOBS: Final = ListKind[JobStatus](
     name="job",
     record=JobRecord,
@@ -320,7 +313,7 @@ _JOBS: Final = ListKind[JobStatus](
         Column("kind", lambda job: job.kind),
         Column("target", lambda job: job.target, is_whole=True),
         Column("state", lambda job: job.state, is_whole=True),
-        Column("confirmed", _confirmed),
+        Column("confirmed", lambda job: f"{job.view.rows:,} rows" if job.view.state else None),
         Column("last run", lambda job: _time(job.view.last_run_at), is_whole=True),
         Column("journal", lambda job: str(job.path) if job.state == GONE else job.path.name),
     ),
@@ -341,23 +334,6 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
         return output.DONE
     output.print_pairs(_lines(found))
     return output.DONE
-
-
-def arguments_to_resume(job: str) -> list[str]:
-    """Returns the command line that a job was started with. Raises InvalidInput if it cannot be resumed."""
-    found = found_job(job)
-    if found.state == RUNNING:
-        raise InvalidInput(f"the job {found.id} is running")
-    if found.state == GONE:
-        raise InvalidInput(
-            f"{found.problem}, so the job {found.id} cannot be resumed; to start over, run its command again"
-        )
-    if not found.arguments:
-        raise InvalidInput(
-            f"the command that started the job of {found.path} is unknown: run the command or program again "
-            "with the same journal"
-        )
-    return found.arguments
 
 
 # In a separate module, which imports the modules of all kinds of files that jobs write.
@@ -454,5 +430,17 @@ def resume(job: JobArgument, /) -> int:
 
     Exit status: the status of the command, or 2 if there is no such job or it is running.
     """
-    result = call(arguments_to_resume(job))
+    found = found_job(job)
+    if found.state == RUNNING:
+        raise InvalidInput(f"the job {found.id} is running")
+    if found.state == GONE:
+        raise InvalidInput(
+            f"{found.problem}, so the job {found.id} cannot be resumed; to start over, run its command again"
+        )
+    if not found.arguments:
+        raise InvalidInput(
+            f"the command that started the job of {found.path} is unknown: run the command or program again "
+            "with the same journal"
+        )
+    result = call(found.arguments)
     return result if isinstance(result, int) else output.DONE

@@ -122,13 +122,12 @@ ExpiresAt = Annotated[
 
 
 def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
-    """Returns the records argument of a job."""
-    return input_of(files[0]) if len(files) == 1 else list(files)
-
-
-def input_of(file: str) -> str | BinaryFile:
-    """Returns the file, or a new file object for standard input, because reading `sys.stdin` cannot be interrupted."""
-    return open(0, "rb", buffering=0, closefd=False) if file == STANDARD_INPUT else file
+    """Returns the records argument of a job. For standard input, it is a new file object, because reading `sys.stdin`
+    cannot be interrupted.
+    """
+    if files[0] == STANDARD_INPUT:
+        return open(0, "rb", buffering=0, closefd=False)
+    return files[0] if len(files) == 1 else list(files)
 
 
 def title_of(files: Sequence[str]) -> str:

@@ -212,7 +212,11 @@ async def listen(
     receiver = Receiver(secrets, inbox=inbox, health_path=health_path)
     async with contextlib.AsyncExitStack() as stack:
         forwarder = (
-            None if forward is None else Forwarder(forward, tell=_say_trouble, network=Network.of(os.environ, own=True))
+            None
+            if forward is None
+            else Forwarder(
+                forward, tell=lambda sentence: output.say(printable(sentence)), network=Network.of(os.environ, own=True)
+            )
         )
         if forwarder is not None:
             await stack.enter_async_context(forwarder)
@@ -281,10 +285,6 @@ async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
     if not is_taken:
         output.say(f"{forwarder.host} refuses {name_of(event)}: HTTP {status}")
     return is_taken
-
-
-def _say_trouble(sentence: str) -> None:
-    output.say(printable(sentence))
 
 
 def _say_what_was(receiver: "Receiver", *, is_kept: bool) -> None:

@@ -382,7 +382,7 @@ the upload that the demo kills, until it is halfway
     cli/demo.py _kill_upload timeout
     cli/demo.py _kill_upload wait
 ending a background emulator
-    cli/emulator.py _wait_until_ended sleep
+    cli/emulator.py _stop sleep
     cli/emulator.py private_emulator wait
     cli/emulator.py private_emulator wait_for
 requests in the ledger

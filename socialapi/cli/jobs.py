@@ -283,19 +283,10 @@ class JobRecord:
 
 
 def _record_of(job: JobStatus) -> JobRecord:
-    numbers = {name: getattr(job.view, name) for name in ("runs", "rows", "batches", "unconfirmed")}
-    return JobRecord(
-        id=job.id,
-        kind=job.kind,
-        target=job.target,
-        state=job.state,
-        path=str(job.path),
-        started_at=_time(job.view.started_at),
-        last_run_at=_time(job.view.last_run_at),
-        command=job.command,
-        problem=job.problem or None,
-        **(numbers if job.view.state else dict.fromkeys(numbers)),
-    )
+    found = job.to_dict()
+    values: dict[str, Any] = {field.name: found.get(field.name) for field in attrs.fields(JobRecord)}
+    times = {"started_at": _time(job.view.started_at), "last_run_at": _time(job.view.last_run_at)}
+    return JobRecord(**values | times)
 
 
 def _time(text: str) -> datetime | None:

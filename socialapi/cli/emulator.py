@@ -21,8 +21,7 @@ from typing import IO, Annotated, Final
 
 import attrs
 import orjson
-from cyclopts import App, Group, Parameter
-from cyclopts.argument import ArgumentCollection
+from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.jobs import command_line, state_folder
@@ -85,15 +84,6 @@ async def _ready_line(stdout: asyncio.StreamReader) -> bytes:
     return line
 
 
-def _one_way(arguments: ArgumentCollection) -> None:
-    given = [argument.name for argument in arguments if argument.has_tokens]
-    if len(given) > 1:
-        raise InvalidInput(f"{' and '.join(given)} cannot be combined")
-
-
-WAYS: Final = ("Parameters", Group("Ways to run", validator=_one_way, show=False))
-
-
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class EmulatorFlags:
@@ -142,18 +132,16 @@ DEFAULT_FLAGS: Final = EmulatorFlags()
 def emulator(
     *,
     flags: EmulatorFlags = DEFAULT_FLAGS,
-    detach: Annotated[
-        bool, Parameter(help="Run in the background until --stop; return once it is ready.", group=WAYS)
-    ] = False,
-    stop: Annotated[
-        bool, Parameter(help="Stop the emulator that --detach started on this --port.", group=WAYS)
-    ] = False,
+    detach: Annotated[bool, Parameter(help="Run in the background until --stop; return once it is ready.")] = False,
+    stop: Annotated[bool, Parameter(help="Stop the emulator that --detach started on this --port.")] = False,
     until_stdin_closes: Annotated[
-        bool, Parameter(help="Also end when standard input closes, so that it never outlives its parent.", group=WAYS)
+        bool, Parameter(help="Also end when standard input closes, so that it never outlives its parent.")
     ] = False,
     detached_log: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int | Coroutine[object, object, int]:
     """Serves until interrupted, or in the background. Returns the exit status."""
+    if detach + stop + until_stdin_closes > 1:
+        raise InvalidInput("--detach, --stop and --until-stdin-closes cannot be combined")
     if stop:
         return _stop(flags.port)
     targets = flags.targets

@@ -80,45 +80,14 @@ Column = Annotated[
 ]
 
 
-def _region(kind: Any, text: str | None) -> None:
-    if text is not None:
-        from socialapi.bulk.audiences.phone_numbers import check_region
-
-        try:
-            check_region(text)
-        except InvalidInput as problem:
-            raise InvalidInput(f"--default-region: {problem}") from None
-
-
-def _moment(option: str) -> Callable[[Any, str | None], None]:
-    def check(kind: Any, text: str | None) -> None:
-        if not text:
-            return
-        from socialapi.models.validation import moment_in_utc
-
-        try:
-            moment_in_utc(text)
-        except InvalidInput as problem:
-            raise InvalidInput(f"{option} {problem}") from None
-
-    return check
-
-
-Region = Annotated[
-    str | None,
-    Parameter(help="Country of phone numbers without a country code, as two letters (US).", validator=_region),
-]
+Region = Annotated[str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")]
 PhoneFormatOption = Annotated[
     Literal["auto", "international", "national"],
     Parameter(help="How to read phone numbers without a plus sign: auto decides by what is valid."),
 ]
 RequireHashed = Annotated[bool, Parameter(help="Accept only SHA-256 digests and partner_user_id, no raw values.")]
-EffectiveAt = Annotated[
-    str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.", validator=_moment("--effective-at"))
-]
-ExpiresAt = Annotated[
-    str | None, Parameter(help="End of membership, ISO 8601 with a time zone.", validator=_moment("--expires-at"))
-]
+EffectiveAt = Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")]
+ExpiresAt = Annotated[str | None, Parameter(help="End of membership, ISO 8601 with a time zone.")]
 
 
 def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:

@@ -299,8 +299,9 @@ def _refusal(problem: CycloptsError, words: Sequence[str]) -> str:
             if unknown := re.match("there is no option ([^;]+)", text):  # if one of the files is `-`
                 from socialapi.models.spelling import near_name
 
-                options = (each for argument in apps[-1].assemble_argument_collection() for each in argument.names)
-                near = near_name(unknown[1].partition("=")[0], tuple(options))
+                declared = apps[-1].assemble_argument_collection(default_parameter=app.default_parameter)
+                options = tuple(each for argument in declared for each in argument.names)
+                near = near_name(unknown[1].partition("=")[0], options)
                 return f"{unknown[0]}; did you mean {near}? {help_}" if near else f"{text} {help_}"
             return text
         case MissingArgumentError(keyword=str(option)):

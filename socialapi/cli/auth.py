@@ -33,12 +33,11 @@ _KINDS: Final[Mapping[str, str]] = {"oauth1": "OAuth1", "oauth2": "OAuth2User"}
 @app.command
 async def login(
     *,
-    pin: Annotated[bool, Parameter(help="Type the PIN that the page shows (the default).")] = False,
     callback_port: Annotated[
         int | None,
         whole_number(
             help="Redirect the browser to http://127.0.0.1:PORT/callback, which must be registered for the app; "
-            "0 uses a free port.",
+            "0 uses a free port. By default, you type the PIN that the page shows.",
             least=0,
             most=65_535,
         ),
@@ -70,11 +69,11 @@ async def login(
     secret). The tokens are stored in a file that only you can read; SOCIALAPI_CREDENTIALS_FILE sets
     its path. Exit status: 0 signed in, 2 wrong usage, 3 denied, timed out or refused by the service.
     """
-    first = [("--access-type", access_type), ("--force-login", force_login), ("--screen-name", screen_name)]
-    second = [("--client-id", client_id), ("--scope", scope)]
-    _refuse_unused(second if not oauth2 else first, "without" if not oauth2 else "with")
-    if pin and (oauth2 or callback_port is not None):
-        raise InvalidInput(f"--pin cannot be combined with {'--oauth2' if oauth2 else '--callback-port'}")
+    of_oauth1 = {"--access-type": access_type, "--force-login": force_login, "--screen-name": screen_name}
+    of_oauth2 = {"--client-id": client_id, "--scope": scope}
+    for name, value in (of_oauth1 if oauth2 else of_oauth2).items():
+        if value:
+            raise InvalidInput(f"{name} has no effect {'with' if oauth2 else 'without'} --oauth2")
     page = Page(
         access_type=access_type,
         force_login=force_login or None,
@@ -97,12 +96,6 @@ async def login(
     if unused := made.unused_because(os.environ, made.host):
         output.say(f"this login is not used while {unused}")
     return output.DONE
-
-
-def _refuse_unused(options: list[tuple[str, Any]], preposition: str) -> None:
-    for name, value in options:
-        if value:
-            raise InvalidInput(f"{name} has no effect {preposition} --oauth2")
 
 
 async def _oauth1_login(client: Client, page: Page, port: int | None) -> Login:

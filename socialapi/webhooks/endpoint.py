@@ -413,14 +413,10 @@ class _Head:
 
     signature: str | None
     content_length: int
-    announces_length: bool
     announces_body: bool
     is_encoded: bool
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the body, if there is one, has a known length and no encoding, so that it can be skipped."""
-        return not self.is_encoded and (self.announces_length or not self.announces_body)
+    is_plain: bool
+    """Whether the body, if there is one, has a known length and no encoding, so that it can be skipped."""
 
     @classmethod
     def of(cls, headers: Headers) -> "_Head":
@@ -434,12 +430,13 @@ class _Head:
                 ]
         signatures, lengths, transfers, encodings = found.values()
         length = int(lengths[0]) if lengths and lengths[0].isdecimal() and len(lengths[0]) < 20 else 0
+        is_encoded = any(each.strip(" \t").lower() not in _IDENTITY for each in ",".join(encodings).split(","))
         return cls(
             signature=signatures[0] if len(signatures) == 1 else None,
             content_length=length,
-            announces_length=bool(lengths) and not transfers,
             announces_body=length > 0 or bool(transfers),
-            is_encoded=any(each.strip(" \t").lower() not in _IDENTITY for each in ",".join(encodings).split(",")),
+            is_encoded=is_encoded,
+            is_plain=not is_encoded and not transfers,
         )
 
 

@@ -246,7 +246,9 @@ class Client:
         if isinstance(max_wait_seconds, int | float):
             changes["pool_wait_seconds"] = min(self.config.pool_wait_seconds, max_wait_seconds)
         view = object.__new__(type(self))
-        shared = {name: value for name, value in self.__dict__.items() if name not in _made_on_use(type(self))}
+        # The view creates the resources, which are cached properties, with its own options.
+        own = {name for name in self.__dict__ if isinstance(getattr(type(self), name, None), functools.cached_property)}
+        shared = {name: value for name, value in self.__dict__.items() if name not in own}
         view.__dict__.update(shared, config=attrs.evolve(self.config, **changes), _session=self._session)
         further = {**self._headers(), **_checked_headers(headers)}
         view._headers = lambda: further
@@ -597,12 +599,6 @@ def _with_certificates(url: str, environ: Mapping[str, str]) -> str:
     # Appended, so that the options in the URL take precedence: the library uses the first value of an option.
     query = "&".join(f"{name}={quote(text, safe='')}" for name, text in options.items() if text)
     return f"{url}{'&' if '?' in url else '?'}{query}"
-
-
-def _made_on_use(cls: type) -> frozenset[str]:
-    """Returns the names of a client's cached properties, which a view recreates with its own options."""
-    found = ((name, value) for base in cls.__mro__ for name, value in vars(base).items())
-    return frozenset(name for name, value in found if isinstance(value, functools.cached_property))
 
 
 def _check_objects(**given: object) -> None:

@@ -64,7 +64,12 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        yield json.loads(await _ready_line(process.stdout))
+        line = b""
+        with contextlib.suppress(TimeoutError):
+            line = await asyncio.wait_for(process.stdout.readline(), READY_TIMEOUT_SECONDS)
+        if not line:
+            raise ConfigurationError("the emulator did not start")
+        yield json.loads(line)
     finally:
         process.stdin.close()
         try:
@@ -72,16 +77,6 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
         except TimeoutError:
             process.kill()
             await process.wait()
-
-
-async def _ready_line(stdout: asyncio.StreamReader) -> bytes:
-    try:
-        line = await asyncio.wait_for(stdout.readline(), READY_TIMEOUT_SECONDS)
-    except TimeoutError:
-        line = b""
-    if not line:
-        raise ConfigurationError("the emulator did not start")
-    return line
 
 
 @Parameter(name="*")
@@ -205,14 +200,15 @@ def _reason_of(answer: bytes) -> str:
 async def _serve(
     flags: EmulatorFlags, targets: Mapping[str, str], detached_log: Path | None, *, until_stdin_closes: bool
 ) -> int:
-    from socialapi.emulator.server import Emulator, serve
+    from socialapi.emulator.server import Emulator, serve, variables
 
     with contextlib.ExitStack() as until_the_end:
 
         def note(ready: Mapping[str, str]) -> None:
             if flags.env_file is not None:
+                exports = (f"export {name}={shlex.quote(value)}\n" for name, value in variables(ready).items())
                 with output.replacing(flags.env_file) as file:  # readable only by its owner
-                    file.write(_exports(ready).encode())
+                    file.write("".join(exports).encode())
             if detached_log is not None:
                 background = _Background.on(_port_of(ready["base_url"]))
                 until_the_end.enter_context(background.noted(detached_log))
@@ -261,12 +257,6 @@ def _check_env_file(path: Path | None) -> None:
         if file.read(len(_OWN_BEGINNING)) in (b"", _OWN_BEGINNING):
             return
     raise InvalidInput(f"--env-file: {path} exists and was not written by an emulator: name another file")
-
-
-def _exports(ready: Mapping[str, str]) -> str:
-    from socialapi.emulator.server import variables
-
-    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables(ready).items())
 
 
 # In the background -------------------------------------------------------------------------------

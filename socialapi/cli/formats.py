@@ -260,12 +260,11 @@ def shown_json(text: str, *, is_shown: bool | None = None) -> str:
     """
     if text.isprintable() or not (output.standard_output().isatty() if is_shown is None else is_shown):
         return text
-    return "".join(_escaped(letter) if unicodedata.category(letter) in _NOT_SHOWN else letter for letter in text)
-
-
-def _escaped(letter: str) -> str:
-    """Returns a character as a JSON escape. Keeps whitespace, which may be between values."""
-    return letter if letter in "\t\n\r" else json.dumps(letter)[1:-1]
+    # Keeps whitespace, which may be between values.
+    return "".join(
+        letter if letter in "\t\n\r" or unicodedata.category(letter) not in _NOT_SHOWN else json.dumps(letter)[1:-1]
+        for letter in text
+    )
 
 
 def print_json(item: Any) -> None:

@@ -371,8 +371,7 @@ a typed PIN
 starting a background emulator
     cli/emulator.py _Background.noted sleep
     cli/emulator.py _detach wait
-    cli/emulator.py _ready_line readline
-    cli/emulator.py _ready_line wait_for
+    cli/emulator.py private_emulator readline
     cli/emulator.py _ready_line_within readline
     cli/emulator.py _ready_line_within wait
 adding a webhook target to an emulator

@@ -577,10 +577,8 @@ def redis_url(environ: Mapping[str, str]) -> str | None:
     try:
         import socialapi.integrations.redis  # noqa: F401
     except ImportError as missing:
-        says = f"SOCIALAPI_REDIS_URL is set, but {missing}"
-    else:
-        return _with_certificates(url, environ) if url.startswith("rediss:") else url
-    raise ConfigurationError(says)
+        raise ConfigurationError(f"SOCIALAPI_REDIS_URL is set, but {missing}") from None
+    return _with_certificates(url, environ) if url.startswith("rediss:") else url
 
 
 def _with_certificates(url: str, environ: Mapping[str, str]) -> str:

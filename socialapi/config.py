@@ -321,8 +321,7 @@ class Config:
             name, blank, fault = str(problem).partition(" ")
             if name not in given:
                 raise
-            says = f"{variable(name)}{blank}{fault}"
-        raise ConfigurationError(says)
+            raise ConfigurationError(f"{variable(name)}{blank}{fault}") from None
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> "Config":

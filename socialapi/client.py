@@ -120,8 +120,8 @@ class Client:
         self._owned: tuple[RedisPacer | RedisTokenCache, ...] = ()
         # Stored in functions, so that no repr or traceback of the client shows the environment and headers.
         self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (HiddenMapping(os.environ), False)
-
-        self._open = _session_opener(
+        self._open: Callable[[Mapping[str, str], bool], Session] = functools.partial(
+            _open_session,
             self.config,
             tuple(by_kind(credentials).values()),
             token_cache=token_cache or MemoryTokenCache(),
@@ -246,7 +246,9 @@ class Client:
         if isinstance(max_wait_seconds, int | float):
             changes["pool_wait_seconds"] = min(self.config.pool_wait_seconds, max_wait_seconds)
         view = object.__new__(type(self))
-        shared = {name: value for name, value in self.__dict__.items() if name not in _made_on_use(type(self))}
+        # The view creates the resources, which are cached properties, with its own options.
+        own = {name for name in self.__dict__ if isinstance(getattr(type(self), name, None), functools.cached_property)}
+        shared = {name: value for name, value in self.__dict__.items() if name not in own}
         view.__dict__.update(shared, config=attrs.evolve(self.config, **changes), _session=self._session)
         further = {**self._headers(), **_checked_headers(headers)}
         view._headers = lambda: further
@@ -455,9 +457,11 @@ _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
 """The methods that objects passed to a client must have. Their classes do not matter."""
 
 
-def _session_opener(
+def _open_session(
     settings: Config,
     credentials: tuple[Credentials, ...],
+    environ: Mapping[str, str],
+    own: bool,
     *,
     token_cache: TokenCache,
     pacer: "Pacer | None",
@@ -470,38 +474,29 @@ def _session_opener(
     ssl: ssl_module.SSLContext | bool,
     telemetry: "Telemetry | None",
     on_reply: "Callable[[ReplyInfo], object] | None",
-) -> "Callable[[Mapping[str, str], bool], Session]":
-    """Returns a function that opens the session of a client. Only that function imports the modules of a session."""
+) -> "Session":
+    """Opens the session of a client. Only this function imports the modules of a session."""
+    from socialapi.session.network import Network
+    from socialapi.session.rate_limiter import SlidingWindowPacer
+    from socialapi.session.session import Session
 
-    def open_session(environ: Mapping[str, str], own: bool) -> "Session":
-        from socialapi.session.network import Network
-        from socialapi.session.rate_limiter import SlidingWindowPacer
-        from socialapi.session.session import Session
-
-        network = Network.of(
-            environ,
-            own=own,
-            proxy=proxy,
-            ssl=ssl,
-            has_session=session is not None,
-            has_connector=connector is not None,
-        )
-        return Session(
-            settings,
-            credentials=credentials,
-            network=network,
-            open_transport=functools.partial(_open, session=session, connector=connector, trace_configs=trace_configs),
-            token_cache=token_cache,
-            pacer=pacer or SlidingWindowPacer(settings, clock),
-            clock=clock,
-            rng=rng,
-            telemetry=telemetry,
-            on_reply=on_reply,
-            can_change_loop=session is None and connector is None and pacer is None,
-            counts_places=session is None and connector is None,
-        )
-
-    return open_session
+    has_session, has_connector = session is not None, connector is not None
+    return Session(
+        settings,
+        credentials=credentials,
+        network=Network.of(
+            environ, own=own, proxy=proxy, ssl=ssl, has_session=has_session, has_connector=has_connector
+        ),
+        open_transport=functools.partial(_open, session=session, connector=connector, trace_configs=trace_configs),
+        token_cache=token_cache,
+        pacer=pacer or SlidingWindowPacer(settings, clock),
+        clock=clock,
+        rng=rng,
+        telemetry=telemetry,
+        on_reply=on_reply,
+        can_change_loop=not has_session and not has_connector and pacer is None,
+        counts_places=not has_session and not has_connector,
+    )
 
 
 def _open(config: Config, network: "Network", **options: Any) -> "Transport":
@@ -582,10 +577,8 @@ def redis_url(environ: Mapping[str, str]) -> str | None:
     try:
         import socialapi.integrations.redis  # noqa: F401
     except ImportError as missing:
-        says = f"SOCIALAPI_REDIS_URL is set, but {missing}"
-    else:
-        return _with_certificates(url, environ) if url.startswith("rediss:") else url
-    raise ConfigurationError(says)
+        raise ConfigurationError(f"SOCIALAPI_REDIS_URL is set, but {missing}") from None
+    return _with_certificates(url, environ) if url.startswith("rediss:") else url
 
 
 def _with_certificates(url: str, environ: Mapping[str, str]) -> str:
@@ -604,12 +597,6 @@ def _with_certificates(url: str, environ: Mapping[str, str]) -> str:
     # Appended, so that the options in the URL take precedence: the library uses the first value of an option.
     query = "&".join(f"{name}={quote(text, safe='')}" for name, text in options.items() if text)
     return f"{url}{'&' if '?' in url else '?'}{query}"
-
-
-def _made_on_use(cls: type) -> frozenset[str]:
-    """Returns the names of a client's cached properties, which a view recreates with its own options."""
-    found = ((name, value) for base in cls.__mro__ for name, value in vars(base).items())
-    return frozenset(name for name, value in found if isinstance(value, functools.cached_property))
 
 
 def _check_objects(**given: object) -> None:

@@ -5,9 +5,9 @@ import ipaddress
 import os
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, TypeGuard
+from typing import Any, Final, Literal
 from urllib.parse import SplitResult, urlsplit
 
 import attrs
@@ -86,38 +86,30 @@ def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: obje
         raise ConfigurationError(f"{attribute.name} must be https: credentials are never sent in the clear")
 
 
-def _is_number(attribute: "attrs.Attribute[Any]", value: object) -> TypeGuard[float]:
-    allowed = int if _scalar_type(attribute.type) is int else int | float
-    return isinstance(value, allowed) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
+def _numbers(bounds: str, fits: Callable[[float], bool]) -> "Callable[[object, attrs.Attribute[Any], Any], None]":
+    """Returns a validator for the numbers that fit. None is valid only if it is the default."""
+
+    def check(instance: object, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+        if value is None and attribute.default is None:
+            return
+        is_whole = _scalar_type(attribute.type) is int
+        is_number = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool)
+        if not (is_number and -_LARGEST < value < _LARGEST and fits(value)):
+            kind = "a whole number" if is_whole else "a number"
+            raise ConfigurationError(f"{attribute.name} must be {kind} {bounds}, not {value!r}")
+
+    return check
 
 
-def _positive(instance: object, attribute: "attrs.Attribute[Any]", value: float | None) -> None:
-    if value is not None and not (_is_number(attribute, value) and value > 0):
-        raise ConfigurationError(f"{attribute.name} must be {_says(attribute)} greater than zero, not {value!r}")
+_positive: Final = _numbers("greater than zero", lambda value: value > 0)
+_not_negative: Final = _numbers("of at least zero", lambda value: value >= 0)
+_share: Final = _numbers("from 0 to below 1", lambda value: 0 <= value < 1)
+_share_above_zero: Final = _numbers("above 0 and at most 1", lambda value: 0 < value <= 1)
 
 
 def _boolean(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     if not isinstance(value, bool):
         raise ConfigurationError(f"{attribute.name} must be True or False, not {value!r}")
-
-
-def _not_negative(instance: object, attribute: "attrs.Attribute[Any]", value: float) -> None:
-    if not (_is_number(attribute, value) and value >= 0):
-        raise ConfigurationError(f"{attribute.name} must be {_says(attribute)} of at least zero, not {value!r}")
-
-
-def _share(instance: object, attribute: "attrs.Attribute[Any]", value: float) -> None:
-    if not (_is_number(attribute, value) and 0 <= value < 1):
-        raise ConfigurationError(f"{attribute.name} must be a number from 0 to below 1, not {value!r}")
-
-
-def _share_above_zero(instance: object, attribute: "attrs.Attribute[Any]", value: float | None) -> None:
-    if value is not None and not (_is_number(attribute, value) and 0 < value <= 1):
-        raise ConfigurationError(f"{attribute.name} must be a number above 0 and at most 1, not {value!r}")
-
-
-def _says(attribute: "attrs.Attribute[Any]") -> str:
-    return "a whole number" if _scalar_type(attribute.type) is int else "a number"
 
 
 def _table(attribute: "attrs.Attribute[Any]", value: object) -> Mapping[Any, Any]:
@@ -329,8 +321,7 @@ class Config:
             name, blank, fault = str(problem).partition(" ")
             if name not in given:
                 raise
-            says = f"{variable(name)}{blank}{fault}"
-        raise ConfigurationError(says)
+            raise ConfigurationError(f"{variable(name)}{blank}{fault}") from None
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> "Config":

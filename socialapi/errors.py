@@ -140,16 +140,13 @@ class RateLimitTooLong(SocialApiError):
     `wait_seconds` is the time until the reset, and `resets_at` the time of the reset (aware, UTC).
     """
 
+    is_lasting = False
+
     def __init__(self, limit_key: str, wait_seconds: float, resets_at: datetime.datetime) -> None:
         super().__init__(limit_key, wait_seconds, resets_at)
         self.limit_key = limit_key
         self.wait_seconds = wait_seconds
         self.resets_at = resets_at
-
-    @property
-    def is_lasting(self) -> bool:
-        """False: the limit resets at `resets_at`."""
-        return False
 
     def __str__(self) -> str:
         at = self.resets_at
@@ -168,17 +165,13 @@ class NotReady(SocialApiError, TimeoutError):
     `last` is the service's last response, or None if the error was pickled.
     """
 
+    is_lasting = False
     last: Any = None
 
     def __init__(self, message: str, last: Any = None) -> None:
         super().__init__(message)
         if last is not None:
             self.last = last
-
-    @property
-    def is_lasting(self) -> bool:
-        """False: the service may be ready a moment later."""
-        return False
 
 
 class TransportError(SocialApiError):

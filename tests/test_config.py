@@ -115,6 +115,7 @@ def test_a_user_without_a_home_is_told_what_to_set(
         ("timeout_seconds", math.nan, "must be a number greater than zero"),
         ("timeout_seconds", "5", "must be a number greater than zero, not '5'"),
         ("timeout_seconds", True, "must be a number greater than zero"),
+        ("timeout_seconds", None, "must be a number greater than zero, not None"),
         ("max_wait_seconds", -1, "must be a number of at least zero, not -1"),
         ("max_wait_seconds", math.nan, "must be a number of at least zero"),
         ("retries", -1, "must be a whole number of at least zero"),

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Callable
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import attrs
 import orjson
@@ -10,8 +10,8 @@ from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, shown_json
-from socialapi.cli.listing import ALL_PAGES, AsJson, ListFlags, PagedFlags, as_line, print_items, print_pages
+from socialapi.cli.formats import Column, ListKind, json_line, print_json
+from socialapi.cli.listing import ALL_PAGES, AsJson, ListFlags, PagedFlags, print_items, print_pages
 from socialapi.cli.options import time, whole_number
 from socialapi.cli.output import moment, printable
 from socialapi.errors import InvalidInput
@@ -37,7 +37,7 @@ _UNITS: Final = {"DAY": datetime.timedelta(days=1), "HOUR": datetime.timedelta(h
 async def accounts(
     *,
     q: Annotated[str | None, Parameter(name="--q", help="The beginning of the name, ignoring case.")] = None,
-    with_deleted: Annotated[bool, Parameter(help="Include deleted accounts.", negative=())] = False,
+    with_deleted: Annotated[bool, Parameter(help="Include deleted accounts.")] = False,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
     """Print the accounts of the user: id, state and name.
@@ -69,7 +69,7 @@ async def account(
     account_id: AccountArgument,
     /,
     *,
-    with_deleted: Annotated[bool, Parameter(help="Find the account even if it is deleted.", negative=())] = False,
+    with_deleted: Annotated[bool, Parameter(help="Find the account even if it is deleted.")] = False,
     json: AsJson = False,
 ) -> int:
     """Print an account, one field per line.
@@ -131,7 +131,7 @@ _CHANGES: Final = ListKind[HistoryEntry](
         Column("time", lambda entry: entry.change_time, is_whole=True, has_seconds=True),
         Column("change", lambda entry: entry.change_type),
         Column("by", _who),
-        Column("changes", lambda entry: as_line(entry.changes) if entry.changes else None),
+        Column("changes", lambda entry: json_line(json_shape(entry.changes)) if entry.changes else None),
     ),
 )
 
@@ -142,7 +142,7 @@ class InsightFlags(ListFlags):
     """The options of insights, which can also print the full response instead of the list of counts."""
 
     json: Annotated[
-        bool, Parameter(help="Print the full response as one JSON object, instead of a list of counts.", negative=())
+        bool, Parameter(help="Print the full response as one JSON object, instead of a list of counts.")
     ] = False
 
 
@@ -180,9 +180,7 @@ async def insights(
     location: Annotated[
         str | None, Parameter(help="Targeting value of a country, such as 96683cc9126741d1 (US).")
     ] = None,
-    negative: Annotated[
-        list[str] | None, Parameter(help="Exclude posts with this keyword; repeatable.", negative=())
-    ] = None,
+    negative: Annotated[list[str] | None, Parameter(help="Exclude posts with this keyword; repeatable.")] = None,
     flags: InsightFlags = NO_INSIGHT_FLAGS,
 ) -> int:
     """Print how many posts contained any of the keywords, by day or hour. Related keywords are printed to standard
@@ -222,9 +220,7 @@ async def targeted(
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
     /,
     *,
-    all_: Annotated[
-        bool, Parameter(name="--all", help="Include line items that cannot be served.", negative=())
-    ] = False,
+    all_: Annotated[bool, Parameter(name="--all", help="Include line items that cannot be served.")] = False,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
     """Print the campaigns that target an audience, with their line items.
@@ -264,7 +260,7 @@ def constant(text: str) -> str:
 def print_record(record: Any, *, as_json: bool) -> None:
     """Prints a record as JSON, or one field per line, with amounts in units of the currency."""
     if as_json:
-        output.print_line(shown_json(as_line(record)))
+        print_json(record)
         return
     currency = getattr(record, "currency", None) or ""
     known = {field.name: getattr(record, field.name) for field in attrs.fields(type(record)) if field.name != "extra"}
@@ -286,9 +282,6 @@ def _text(name: str, value: Any, currency: str) -> str:
     if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
         return ", ".join(value)
     return value if isinstance(value, str) else orjson.dumps(json_shape(value)).decode()
-
-
-T = TypeVar("T")
 
 
 @Parameter(name="*")
@@ -315,14 +308,13 @@ class Changes:
     ] = None
     duration_in_days: Annotated[int | None, whole_number(help="1, 7 or 30.")] = None
     audience_expansion: Annotated[str | None, Parameter(help="broad, defined or expanded.")] = None
-    categories: Annotated[str | None, Parameter(help="IAB categories, separated by commas.", negative=())] = None
+    categories: Annotated[str | None, Parameter(help="IAB categories, separated by commas.")] = None
     advertiser_domain: Annotated[str | None, Parameter(help="Domain without a protocol.")] = None
     advertiser_user: Annotated[str | None, Parameter(help="Id of the user who promotes a preroll ad.")] = None
     android_app: Annotated[str | None, Parameter(help="Identifier of the app in its store.")] = None
     ios_app: Annotated[str | None, Parameter(help="Identifier of the app in its store.")] = None
     clear: Annotated[
-        list[str] | None,
-        Parameter(help="Option whose value to clear, such as --clear end; repeatable.", negative=()),
+        list[str] | None, Parameter(help="Option whose value to clear, such as --clear end; repeatable.")
     ] = None
 
     def body(self) -> dict[str, Any]:
@@ -343,7 +335,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _same(option: str, value: T) -> T:
+def _same(option: str, value: Any) -> Any:
     return value
 
 

@@ -171,7 +171,8 @@ app: App = App(
     "and `socialapi auth login` stores a user's credentials. Every command accepts -v and -vv to show retries, waits and each "
     "request, and -q to show only errors.",
     help_formatter=Help(),
-    default_parameter=Parameter(json_list=False),  # patterns ([ab].csv) and rules may begin with a bracket
+    # Options have no --no-… or --empty-… twins, and values may begin with a bracket, as patterns ([ab].csv) and rules do.
+    default_parameter=Parameter(negative=(), json_list=False),
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
@@ -236,8 +237,7 @@ def completion(
     /,
     *,
     install: Annotated[
-        bool,
-        Parameter(help="Save the script where the shell looks for it. No startup file is changed.", negative=()),
+        bool, Parameter(help="Save the script where the shell looks for it. No startup file is changed.")
     ] = False,
 ) -> None:
     """Print a script that completes `socialapi` commands on TAB, without starting Python.
@@ -299,8 +299,9 @@ def _refusal(problem: CycloptsError, words: Sequence[str]) -> str:
             if unknown := re.match("there is no option ([^;]+)", text):  # if one of the files is `-`
                 from socialapi.models.spelling import near_name
 
-                options = (each for argument in apps[-1].assemble_argument_collection() for each in argument.names)
-                near = near_name(unknown[1].partition("=")[0], tuple(options))
+                declared = apps[-1].assemble_argument_collection(default_parameter=app.default_parameter)
+                options = tuple(each for argument in declared for each in argument.names)
+                near = near_name(unknown[1].partition("=")[0], options)
                 return f"{unknown[0]}; did you mean {near}? {help_}" if near else f"{text} {help_}"
             return text
         case MissingArgumentError(keyword=str(option)):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import attrs
 from cyclopts import App, Parameter, validators
@@ -12,6 +12,7 @@ from socialapi.cli.options import (
     AllowEmpty,
     AsReport,
     Column,
+    DryRun,
     EffectiveAt,
     ExpiresAt,
     Files,
@@ -39,23 +40,15 @@ from socialapi.client import Client
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import DEFAULT_REMOVAL_SHARE, SyncReport, UploadReport
 
-if TYPE_CHECKING:
-    from socialapi.cli.jobs import CommandJournal
-
 app: Final = App(name="audience")
 do_not_reach_app: Final = App(name="do-not-reach")
 
 
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
-class RowFlags:
-    """The options shared by uploads and syncs."""
+class ReadingFlags:
+    """The options of every command that reads people from files."""
 
-    account: Annotated[str, Parameter(help="Id of the advertising account.")]
-    packing: Annotated[
-        Literal["single", "packed"],
-        Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, but slower to find bad rows."),
-    ] = "single"
     column: Column = None
     no_header: NoHeader = False
     header_line: HeaderLine = None
@@ -63,6 +56,19 @@ class RowFlags:
     default_region: Region = None
     phone_format: PhoneFormatOption = "auto"
     require_hashed: RequireHashed = False
+    json: AsReport = False
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class RowFlags(ReadingFlags):
+    """The options shared by uploads and syncs."""
+
+    account: Annotated[str, Parameter(help="Id of the advertising account.")]
+    packing: Annotated[
+        Literal["single", "packed"],
+        Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, but slower to find bad rows."),
+    ] = "single"
     expires_at: ExpiresAt = None
     concurrency: Annotated[
         int | None,
@@ -79,10 +85,7 @@ class RowFlags:
     key: KeyOption = None
     outcomes: OutcomesOption = None
     max_reject_share: MaxRejectShare = None
-    dry_run: Annotated[
-        bool, Parameter(help="Read and check everything, send nothing, and print a forecast.", negative=())
-    ] = False
-    json: AsReport = False
+    dry_run: DryRun = False
 
 
 @Parameter(name="*")
@@ -97,20 +100,15 @@ class UploadFlags(RowFlags):
     journal: JournalOption = None
     allow_empty: AllowEmpty = False
 
-    def kept(self, command: str, files: Sequence[str], **more: str | None) -> "CommandJournal | None":
-        """Returns the journal, which stores the command and the options in `more` for resuming; None without
-        `--journal`.
-        """
-        if self.journal is None:
-            return None
-        from socialapi.cli.jobs import CommandJournal, command_line
+    def keywords(self, command: str, files: Sequence[str], **more: str | None) -> dict[str, Any]:
+        """Returns the options of the job. Its journal stores the command, with the options in `more`, for resuming."""
+        found = keywords_of(self, "account") | {"operation": self.operation.capitalize(), "flush_after_seconds": None}
+        if self.journal is not None:
+            from socialapi.cli.jobs import CommandJournal, command_line
 
-        options = {**more, **attrs.asdict(self)}
-        return CommandJournal(self.journal, command_line((command, "upload"), files, options))
-
-    def keywords(self) -> dict[str, Any]:
-        """Returns the options of the job."""
-        return keywords_of(self, "account") | {"operation": self.operation.capitalize(), "flush_after_seconds": None}
+            again = command_line((command, "upload"), files, {**more, **attrs.asdict(self)})
+            found["journal"] = CommandJournal(self.journal, again)
+        return found
 
 
 @app.command(name="upload")
@@ -131,14 +129,14 @@ async def upload_audience(
     file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs
     resume` continues after 3, 130 and a kill.
     """
-    journal, records = flags.kept("audience", files, audience=audience, effective_at=effective_at), records_of(files)
+    keywords = flags.keywords("audience", files, audience=audience, effective_at=effective_at)
+    records = records_of(files)
 
     async def job(client: Client, display: OnProgress) -> UploadReport:
         target = client.ads.account(flags.account).custom_audience(audience)
-        keywords = flags.keywords() | {"journal": journal, "on_progress": display}
-        return await target.upload(records, effective_at=effective_at, **keywords)
+        return await target.upload(records, effective_at=effective_at, on_progress=display, **keywords)
 
-    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=journal)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=keywords["journal"])
 
 
 @do_not_reach_app.command(name="upload")
@@ -156,13 +154,13 @@ async def upload_do_not_reach(
     the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` continues
     after 3, 130 and a kill.
     """
-    journal, records = flags.kept("do-not-reach", files, list_=list_), records_of(files)
+    keywords, records = flags.keywords("do-not-reach", files, list_=list_), records_of(files)
 
     async def job(client: Client, display: OnProgress) -> UploadReport:
         target = client.ads.account(flags.account).do_not_reach_list(list_)
-        return await target.upload(records, **flags.keywords() | {"journal": journal, "on_progress": display})
+        return await target.upload(records, on_progress=display, **keywords)
 
-    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=journal)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=keywords["journal"])
 
 
 @app.command(name="sync")
@@ -199,7 +197,7 @@ async def sync_audience(
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many
     removals, 3 refused by the service or unreachable, 130 interrupted.
     """
-    records = records_of(files)
+    keywords, records = keywords_of(flags, "account"), records_of(files)
 
     async def job(client: Client, display: OnProgress) -> SyncReport:
         target = client.ads.account(flags.account).custom_audience(audience)
@@ -209,7 +207,7 @@ async def sync_audience(
             max_removal_share=max_removal_share,
             effective_at=effective_at,
             on_progress=display,
-            **keywords_of(flags, "account"),
+            **keywords,
         )
 
     return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, snapshot=snapshot)
@@ -217,20 +215,12 @@ async def sync_audience(
 
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
-class LintFlags:
+class LintFlags(ReadingFlags):
     """The options shared by both lint commands."""
 
-    column: Column = None
-    no_header: NoHeader = False
-    header_line: HeaderLine = None
-    layout: LayoutOption = None
-    default_region: Region = None
-    phone_format: PhoneFormatOption = "auto"
-    require_hashed: RequireHashed = False
     write_layout: WriteLayout = None
     sample: Annotated[int | None, whole_number(help="Check at most this many rows, from the start.", least=1)] = None
     allow_empty: AllowEmpty = False
-    json: AsReport = False
 
 
 NO_FLAGS: Final = LintFlags()

@@ -33,37 +33,29 @@ _KINDS: Final[Mapping[str, str]] = {"oauth1": "OAuth1", "oauth2": "OAuth2User"}
 @app.command
 async def login(
     *,
-    pin: Annotated[bool, Parameter(help="Type the PIN that the page shows (the default).", negative=())] = False,
     callback_port: Annotated[
         int | None,
         whole_number(
             help="Redirect the browser to http://127.0.0.1:PORT/callback, which must be registered for the app; "
-            "0 uses a free port.",
+            "0 uses a free port. By default, you type the PIN that the page shows.",
             least=0,
             most=65_535,
         ),
     ] = None,
-    oauth2: Annotated[
-        bool, Parameter(help="Sign in with OAuth 2.0 and PKCE; needs --callback-port.", negative=())
-    ] = False,
+    oauth2: Annotated[bool, Parameter(help="Sign in with OAuth 2.0 and PKCE; needs --callback-port.")] = False,
     client_id: Annotated[
         str | None, Parameter(help="Id of the OAuth 2.0 client; by default SOCIALAPI_OAUTH2_CLIENT_ID.")
     ] = None,
     scope: Annotated[
         list[str] | None,
-        Parameter(
-            help="Scope to request; repeatable. By default tweet.read, tweet.write, users.read, offline.access.",
-            negative=(),
-        ),
+        Parameter(help="Scope to request; repeatable. By default tweet.read, tweet.write, users.read, offline.access."),
     ] = None,
     access_type: Annotated[
         Literal["read", "write"] | None, Parameter(help="Request less access than the app has (OAuth 1.0a).")
     ] = None,
-    force_login: Annotated[
-        bool, Parameter(help="Make the page ask for the password (OAuth 1.0a).", negative=())
-    ] = False,
+    force_login: Annotated[bool, Parameter(help="Make the page ask for the password (OAuth 1.0a).")] = False,
     screen_name: Annotated[str | None, Parameter(help="User name to fill in on the page (OAuth 1.0a).")] = None,
-    open_: Annotated[bool, Parameter(name="--open", help="Open the page in a browser.", negative=())] = False,
+    open_: Annotated[bool, Parameter(name="--open", help="Open the page in a browser.")] = False,
     timeout_seconds: Annotated[
         float, Parameter(help="Seconds to wait for the user.", validator=validators.Number(gt=0, lte=3_600))
     ] = 300,
@@ -77,11 +69,11 @@ async def login(
     secret). The tokens are stored in a file that only you can read; SOCIALAPI_CREDENTIALS_FILE sets
     its path. Exit status: 0 signed in, 2 wrong usage, 3 denied, timed out or refused by the service.
     """
-    first = [("--access-type", access_type), ("--force-login", force_login), ("--screen-name", screen_name)]
-    second = [("--client-id", client_id), ("--scope", scope)]
-    _refuse_unused(second if not oauth2 else first, "without" if not oauth2 else "with")
-    if pin and (oauth2 or callback_port is not None):
-        raise InvalidInput(f"--pin cannot be combined with {'--oauth2' if oauth2 else '--callback-port'}")
+    of_oauth1 = {"--access-type": access_type, "--force-login": force_login, "--screen-name": screen_name}
+    of_oauth2 = {"--client-id": client_id, "--scope": scope}
+    for name, value in (of_oauth1 if oauth2 else of_oauth2).items():
+        if value:
+            raise InvalidInput(f"{name} has no effect {'with' if oauth2 else 'without'} --oauth2")
     page = Page(
         access_type=access_type,
         force_login=force_login or None,
@@ -104,12 +96,6 @@ async def login(
     if unused := made.unused_because(os.environ, made.host):
         output.say(f"this login is not used while {unused}")
     return output.DONE
-
-
-def _refuse_unused(options: list[tuple[str, Any]], preposition: str) -> None:
-    for name, value in options:
-        if value:
-            raise InvalidInput(f"{name} has no effect {preposition} --oauth2")
 
 
 async def _oauth1_login(client: Client, page: Page, port: int | None) -> Login:
@@ -165,7 +151,7 @@ def _as_whom(made: Login) -> str:
 
 
 @app.command
-def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", negative=())] = False) -> int:
+def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.")] = False) -> int:
     """Show the credentials with their source, host and user. Never shows a secret, and sends nothing.
 
     For example: `socialapi auth status`.
@@ -173,7 +159,10 @@ def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", neg
     say_misspelled_variables(os.environ)
     store = CredentialStore.of(os.environ)
     base_url = Config.from_env().base_url
-    rows = [_from_environment(type(each).__name__, base_url) for each in credentials_from_env()]
+    rows: list[dict[str, Any]] = [
+        {"kind": type(each).__name__, "source": "environment", "host": base_url or None, "used": True}
+        for each in credentials_from_env()
+    ]
     rows += [_from_file(login, base_url) for login in store.logins()]
     if json:
         print(orjson.dumps({"host": base_url or None, "file": str(store.path), "credentials": rows}).decode())
@@ -192,10 +181,6 @@ def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", neg
     return output.DONE
 
 
-def _from_environment(kind: str, base_url: str) -> dict[str, Any]:
-    return {"kind": kind, "source": "environment", "host": base_url or None, "used": True}
-
-
 def _from_file(login: Login, base_url: str) -> dict[str, Any]:
     reason = login.unused_because(os.environ, base_url)
     facts = {"kind": _KINDS[login.kind], "source": "file", "host": login.host, "used": reason is None}
@@ -206,11 +191,9 @@ def _from_file(login: Login, base_url: str) -> dict[str, Any]:
 @app.command
 async def logout(
     *,
-    revoke: Annotated[
-        bool, Parameter(help="Also invalidate the token at the service (OAuth 1.0a).", negative=())
-    ] = False,
+    revoke: Annotated[bool, Parameter(help="Also invalidate the token at the service (OAuth 1.0a).")] = False,
     every_host: Annotated[
-        bool, Parameter(help="Delete the logins for all hosts, not only for the configured one.", negative=())
+        bool, Parameter(help="Delete the logins for all hosts, not only for the configured one.")
     ] = False,
 ) -> int:
     """Delete the logins that `socialapi auth login` has stored for the configured host.

@@ -4,19 +4,19 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import attrs
-from cyclopts import App, Group, Parameter, validators
-from cyclopts.argument import ArgumentCollection
+from cyclopts import App, Parameter, validators
 
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.progress import OnProgress
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
+from socialapi.cli.formats import Column, ListKind, print_json, print_row
 from socialapi.cli.jobs import CommandJournal, command_line
 from socialapi.cli.listing import ALL_PAGES, AsJson, PagedFlags, print_pages
 from socialapi.cli.options import (
     AllowEmpty,
     AsReport,
+    DryRun,
     Feeds,
     FieldColumn,
     FieldValue,
@@ -38,7 +38,6 @@ from socialapi.cli.options import (
 from socialapi.cli.run_job import run_job
 from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
-from socialapi.errors import InvalidInput
 from socialapi.models.catalogs import ProductCatalog
 from socialapi.models.products import StoredProduct
 from socialapi.reports import UpsertReport
@@ -60,27 +59,17 @@ Rejects = Annotated[
 ]
 
 
-def _with_digests(arguments: ArgumentCollection) -> None:
-    given = {argument.name for argument in arguments if argument.has_tokens}
-    if given == {"--delete-vanished"}:
-        raise InvalidInput("--delete-vanished needs --digests, the file that records the products of earlier loads")
-
-
-VANISHED: Final = Group("Vanished products", validator=_with_digests, show=False)
 DigestFile = Annotated[
     Path | None,
     Parameter(
         help="File with digests of the loaded products, to skip unchanged products and list vanished ones.",
-        group=("Parameters", VANISHED),
         validator=lasting("--digests"),
     ),
 ]
 DeleteVanished = Annotated[
     bool,
     Parameter(
-        help="Delete products of earlier loads that are missing from the file. Needs a readable id in every row.",
-        negative=(),
-        group=("Parameters", VANISHED),
+        help="Delete products of earlier loads that are missing from the file. Needs a readable id in every row."
     ),
 ]
 MaxVanishedShare = Annotated[
@@ -90,7 +79,6 @@ MaxVanishedShare = Annotated[
         validator=validators.Number(gt=0, lte=1),
     ),
 ]
-DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and print a forecast.", negative=())]
 
 
 @Parameter(name="*")
@@ -151,15 +139,15 @@ async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
     vanished products that may not be deleted), 3 refused by the service or unreachable, 130
     interrupted. With --journal, `socialapi jobs resume` continues after 3, 130 and a kill.
     """
-    options, kept, records = keywords_of(flags, "catalog"), None, records_of(files)
+    keywords, records = keywords_of(flags, "catalog"), records_of(files)
     if flags.journal is not None:
         again = command_line(("catalog", "upsert"), files, attrs.asdict(flags, recurse=False))
-        options["journal"] = kept = CommandJournal(flags.journal, again)
+        keywords["journal"] = CommandJournal(flags.journal, again)
 
     async def job(client: Client, display: OnProgress) -> UpsertReport:
-        return await client.catalog(flags.catalog).products.upsert(records, on_progress=display, **options)
+        return await client.catalog(flags.catalog).products.upsert(records, on_progress=display, **keywords)
 
-    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=kept)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=keywords["journal"])
 
 
 @app.command
@@ -223,7 +211,7 @@ async def create(name: Annotated[str, Parameter(help="Name of the catalog.")], /
     async with open_client() as client:
         made = await client.catalogs.create(name)
     if json:
-        output.print_line(shown_json(json_line(_said(made))))
+        print_json(_said(made))
     else:
         print_row(_CATALOGS, made)
     return output.DONE

@@ -21,7 +21,7 @@ from socialapi.credentials import PARTS_OF_ENVIRONMENT, AppOnly, Credentials, OA
 from socialapi.errors import ConfigurationError
 from socialapi.internal.private_files import make_private_folder, read_small, replacement
 from socialapi.models.spelling import near_name
-from socialapi.session.token_cache import FileTokenCache, TokenCache
+from socialapi.session.token_cache import FileTokenCache, MemoryTokenCache, TokenCache
 
 if TYPE_CHECKING:
     from socialapi.integrations.redis import RedisTokenCache
@@ -202,30 +202,26 @@ class SharedTokens:
     Because of the copy, a login keeps working when commands start or stop using Redis.
     """
 
-    def __init__(self, in_redis: "RedisTokenCache", in_file: FileTokenCache | None) -> None:
+    def __init__(self, in_redis: "RedisTokenCache", in_file: TokenCache) -> None:
         self._in_redis = in_redis
         self._in_file = in_file
 
     async def load(self, key: str) -> str | None:
         """Returns the token, or None."""
         token = await self._in_redis.load(key)
-        if token is None and self._in_file is not None:
-            token = await self._in_file.load(key)
-            if token is not None:
-                await self._in_redis.store(key, token)
+        if token is None and (token := await self._in_file.load(key)) is not None:
+            await self._in_redis.store(key, token)
         return token
 
     async def store(self, key: str, token: str) -> None:
         """Stores the token and replaces any other."""
         await self._in_redis.store(key, token)
-        if self._in_file is not None:
-            await self._in_file.store(key, token)
+        await self._in_file.store(key, token)
 
     async def discard(self, key: str, token: str) -> None:
         """Deletes the token unless it was replaced by a newer one."""
         await self._in_redis.discard(key, token)
-        if self._in_file is not None:
-            await self._in_file.discard(key, token)
+        await self._in_file.discard(key, token)
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
         """Returns a context manager that only one task in all processes can hold at a time."""
@@ -243,7 +239,7 @@ async def shared_tokens(environ: Mapping[str, str], in_file: FileTokenCache | No
 
     in_redis = RedisTokenCache(url, telemetry=redis_telemetry(environ))
     try:
-        yield SharedTokens(in_redis, in_file)
+        yield SharedTokens(in_redis, in_file or MemoryTokenCache())
     finally:
         await in_redis.aclose()
 

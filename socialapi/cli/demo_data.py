@@ -24,6 +24,18 @@ def mixed(shares: Mapping[T, int], count: int, rng: random.Random) -> Iterator[T
         yield kinds[position]
 
 
+class _Generator:
+    """Draws from a seed, and counts the expected outcomes of rows."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311  # to be reproducible; nothing here is secret
+        self._draw = self._random.random
+        self.counts: Counter[str] = Counter()
+
+    def _choose(self, options: Sequence[T]) -> T:
+        return options[int(self._draw() * len(options))]
+
+
 # The CRM export --------------------------------------------------------------------------------------------------
 
 CRM_COLUMNS: Final = (
@@ -137,15 +149,13 @@ class _Person:
     number: str
 
 
-class _Export:
+class _Export(_Generator):
     """Generates the rows, and counts their expected outcomes."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311  # to be reproducible; nothing here is secret
-        self._draw = self._random.random
+        super().__init__(seed)
         self._people = 0
         self._recent: deque[tuple[_Person, list[str]]] = deque(maxlen=_RECENT_ROWS)
-        self.counts: Counter[str] = Counter()
         self.members: set[Member] = set()
 
     def rows(self, count: int) -> Iterator[list[str]]:
@@ -178,9 +188,6 @@ class _Export:
         if (email, phone) == ("good", "good"):
             self._recent.append((person, row))
         return row
-
-    def _choose(self, options: Sequence[T]) -> T:
-        return options[int(self._draw() * len(options))]
 
     def _person(self) -> _Person:
         self._people += 1
@@ -312,16 +319,14 @@ _FAULTS: Final[Sequence[Fields | None]] = (
 """The defects of invalid rows, used in rotation."""
 
 
-class _Feed:
+class _Feed(_Generator):
     """Generates the rows, and counts their expected outcomes."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311  # to be reproducible; nothing here is secret
-        self._draw = self._random.random
+        super().__init__(seed)
         self._made = 0
         self._variants: deque[Fields] = deque()
         self._recent: deque[str] = deque(maxlen=_RECENT_PRODUCTS)
-        self.counts: Counter[str] = Counter()
         self.products: dict[str, Fields] = {}
 
     def rows(self, count: int) -> Iterator[Sequence[str]]:
@@ -348,9 +353,6 @@ class _Feed:
             self.counts["warnings"] += ("product_type" not in product) + product["title"].startswith("BARGAIN")
             self.products[product["id"]] = product
             yield self._row(product)
-
-    def _choose(self, options: Sequence[T]) -> T:
-        return options[int(self._draw() * len(options))]
 
     def _product(self) -> Fields:
         """Returns the next product. The variants of an item group are consecutive."""

@@ -28,7 +28,7 @@ from socialapi.version import __version__
 from socialapi.wire.rate_limit_headers import service_time
 from socialapi.wire.response import read_result
 
-Json = Annotated[bool, Parameter(help="Print one JSON object.", negative=())]
+Json = Annotated[bool, Parameter(help="Print one JSON object.")]
 
 TIMEOUT_SECONDS: Final = 10.0
 

@@ -15,14 +15,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Annotated, Any, Final
+from typing import IO, Annotated, Final
 
 import attrs
 import orjson
-from cyclopts import App, Group, Parameter
-from cyclopts.argument import ArgumentCollection
+from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.jobs import command_line, state_folder
@@ -65,7 +64,12 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        yield json.loads(await _ready_line(process.stdout))
+        line = b""
+        with contextlib.suppress(TimeoutError):
+            line = await asyncio.wait_for(process.stdout.readline(), READY_TIMEOUT_SECONDS)
+        if not line:
+            raise ConfigurationError("the emulator did not start")
+        yield json.loads(line)
     finally:
         process.stdin.close()
         try:
@@ -75,47 +79,19 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
             await process.wait()
 
 
-async def _ready_line(stdout: asyncio.StreamReader) -> bytes:
-    try:
-        line = await asyncio.wait_for(stdout.readline(), READY_TIMEOUT_SECONDS)
-    except TimeoutError:
-        line = b""
-    if not line:
-        raise ConfigurationError("the emulator did not start")
-    return line
-
-
-def _check_targets(kind: Any, texts: Sequence[str]) -> None:
-    for text in texts:
-        _target(text)
-
-
-def _one_way(arguments: ArgumentCollection) -> None:
-    given = [argument.name for argument in arguments if argument.has_tokens]
-    if len(given) > 1:
-        raise InvalidInput(f"{' and '.join(given)} cannot be combined")
-
-
-WAYS: Final = ("Parameters", Group("Ways to run", validator=_one_way, show=False))
-
-
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class EmulatorFlags:
     """The options of an emulator in the foreground or background."""
 
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[
-        int,
-        whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535),
-    ] = 8080
-    empty: Annotated[bool, Parameter(help="Start without the seed data.", negative=())] = False
+    port: Annotated[int, whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535)] = 8080
+    empty: Annotated[bool, Parameter(help="Start without the seed data.")] = False
     lenient_fields: Annotated[
         bool,
         Parameter(
             help="Ignore undocumented fields, expansions and parameters instead of rejecting them. Programs written "
             "for the public API send some.",
-            negative=(),
         ),
     ] = False
     env_file: Annotated[
@@ -126,18 +102,15 @@ class EmulatorFlags:
         Parameter(
             help="URL=LOCAL: the local URL to which requests for a webhook's URL are sent, for example "
             "https://hooks.example.com/in=http://127.0.0.1:9000/in; can be repeated.",
-            negative=(),
-            validator=_check_targets,
         ),
     ] = ()
     allow_remote_targets: Annotated[
-        bool, Parameter(help="Also deliver events to webhooks that are not on this machine.", negative=())
+        bool, Parameter(help="Also deliver events to webhooks that are not on this machine.")
     ] = False
     allow_host: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Additional host name for the control plane, besides localhost and IP addresses; can be repeated.",
-            negative=(),
+            help="Additional host name for the control plane, besides localhost and IP addresses; can be repeated."
         ),
     ] = ()
 
@@ -154,23 +127,16 @@ DEFAULT_FLAGS: Final = EmulatorFlags()
 def emulator(
     *,
     flags: EmulatorFlags = DEFAULT_FLAGS,
-    detach: Annotated[
-        bool,
-        Parameter(help="Run in the background until --stop; return once it is ready.", negative=(), group=WAYS),
-    ] = False,
-    stop: Annotated[
-        bool,
-        Parameter(help="Stop the emulator that --detach started on this --port.", negative=(), group=WAYS),
-    ] = False,
+    detach: Annotated[bool, Parameter(help="Run in the background until --stop; return once it is ready.")] = False,
+    stop: Annotated[bool, Parameter(help="Stop the emulator that --detach started on this --port.")] = False,
     until_stdin_closes: Annotated[
-        bool,
-        Parameter(
-            help="Also end when standard input closes, so that it never outlives its parent.", negative=(), group=WAYS
-        ),
+        bool, Parameter(help="Also end when standard input closes, so that it never outlives its parent.")
     ] = False,
     detached_log: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int | Coroutine[object, object, int]:
     """Serves until interrupted, or in the background. Returns the exit status."""
+    if detach + stop + until_stdin_closes > 1:
+        raise InvalidInput("--detach, --stop and --until-stdin-closes cannot be combined")
     if stop:
         return _stop(flags.port)
     targets = flags.targets
@@ -234,17 +200,18 @@ def _reason_of(answer: bytes) -> str:
 async def _serve(
     flags: EmulatorFlags, targets: Mapping[str, str], detached_log: Path | None, *, until_stdin_closes: bool
 ) -> int:
-    from socialapi.emulator.server import Emulator, serve
+    from socialapi.emulator.server import Emulator, serve, variables
 
     with contextlib.ExitStack() as until_the_end:
 
         def note(ready: Mapping[str, str]) -> None:
             if flags.env_file is not None:
+                exports = (f"export {name}={shlex.quote(value)}\n" for name, value in variables(ready).items())
                 with output.replacing(flags.env_file) as file:  # readable only by its owner
-                    file.write(_exports(ready).encode())
+                    file.write("".join(exports).encode())
             if detached_log is not None:
                 background = _Background.on(_port_of(ready["base_url"]))
-                until_the_end.enter_context(background.noted(ready["base_url"], detached_log))
+                until_the_end.enter_context(background.noted(detached_log))
 
         emulator = Emulator(
             flags.host,
@@ -292,12 +259,6 @@ def _check_env_file(path: Path | None) -> None:
     raise InvalidInput(f"--env-file: {path} exists and was not written by an emulator: name another file")
 
 
-def _exports(ready: Mapping[str, str]) -> str:
-    from socialapi.emulator.server import variables
-
-    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables(ready).items())
-
-
 # In the background -------------------------------------------------------------------------------
 
 
@@ -320,7 +281,7 @@ class _Background:
         return cls(port, state_folder(os.environ) / "emulators" / f"{port}.json")
 
     @contextlib.contextmanager
-    def noted(self, base_url: str, log: Path) -> Iterator[None]:
+    def noted(self, log: Path) -> Iterator[None]:
         """Keeps a note about this process, and a lock on it, while the block runs.
 
         Raises ConfigurationError if another process holds the lock.
@@ -333,7 +294,7 @@ class _Background:
             time.sleep(POLL_SECONDS)
         if (earlier := self._earlier_log()) is not None:
             earlier.unlink(missing_ok=True)
-        note = {"process": os.getpid(), "machine": platform.node(), "base_url": base_url, "log": str(log)}
+        note = {"process": os.getpid(), "machine": platform.node(), "log": str(log)}
         self.path.touch(mode=0o600)
         self.path.write_text(json.dumps(note), "utf-8")
         yield
@@ -450,17 +411,13 @@ def _stop(port: int) -> int:
     # The lock is held, so the process is alive, and its id was not reused.
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.kill(int(note["process"]), signal.SIGTERM)
-    _wait_until_ended(background, note["process"])
-    output.say(f"the emulator on port {port} has ended")
-    return output.DONE
-
-
-def _wait_until_ended(background: _Background, process: str) -> None:
     until = time.monotonic() + END_TIMEOUT_SECONDS
     while background.holder() is not None:
         if time.monotonic() >= until:
+            seconds = f"{END_TIMEOUT_SECONDS:g} seconds"
             raise ConfigurationError(
-                f"the emulator on port {background.port} (process {process}) has not ended within "
-                f"{END_TIMEOUT_SECONDS:g} seconds"
+                f"the emulator on port {port} (process {note['process']}) has not ended within {seconds}"
             )
         time.sleep(POLL_SECONDS)
+    output.say(f"the emulator on port {port} has ended")
+    return output.DONE

@@ -35,15 +35,14 @@ def forget(
     ] = None,
     /,
     *,
-    gone: Annotated[bool, Parameter(help="Forget every job whose journal is gone.", negative=())] = False,
+    gone: Annotated[bool, Parameter(help="Forget every job whose journal is gone.")] = False,
     yes: Annotated[
         bool,
         Parameter(
-            help="Delete the job even if it is unfinished and could be resumed, or the file even if later jobs need it.",
-            negative=(),
+            help="Delete the job even if it is unfinished and could be resumed, or the file even if later jobs need it."
         ),
     ] = False,
-    keep_rejects: Annotated[bool, Parameter(help="Keep the rejects file of the job.", negative=())] = False,
+    keep_rejects: Annotated[bool, Parameter(help="Keep the rejects file of the job.")] = False,
 ) -> int:
     """Deletes all files of a job, or a single file, and returns the exit status."""
     if gone == (job is not None):

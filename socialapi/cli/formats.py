@@ -12,7 +12,7 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Final, Generic, Literal, TypeVar, get_args
+from typing import IO, Any, Final, Generic, Literal, TextIO, TypeVar, get_args
 
 import attrs
 from rich.cells import cell_len, set_cell_size
@@ -111,33 +111,6 @@ class ListKind(Generic[T]):
         return Column(field, value, is_whole=field.endswith("id"))
 
 
-class Destination:
-    """Standard output, or the given file in UTF-8. Raises OSError if there is no standard output."""
-
-    def __init__(self, file: IO[bytes] | None = None) -> None:
-        self._file = file
-        self.is_file: bool = file is not None
-        self.is_terminal: bool = (output.standard_output() if file is None else file).isatty()
-
-    def use_utf8(self) -> None:
-        """Makes standard output write UTF-8 and unchanged line endings in every locale."""
-        if self._file is None and isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", newline="", errors="backslashreplace")
-
-    def write(self, text: str) -> None:
-        """Writes the text immediately."""
-        if self._file is not None:
-            self._file.write(text.encode("utf-8", "backslashreplace"))
-        else:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-
-    @property
-    def binary(self) -> IO[bytes]:
-        """The underlying binary file."""
-        return sys.stdout.buffer if self._file is None else self._file
-
-
 class TextWriter(Generic[T]):
     """Collects items as text, and writes `begin`, `between` and `end` around them, or `if_none` for an empty list."""
 
@@ -146,7 +119,7 @@ class TextWriter(Generic[T]):
 
     def __init__(
         self,
-        destination: Destination,
+        stream: TextIO,
         text: Callable[[T], str],
         *,
         begin: str = "",
@@ -155,7 +128,7 @@ class TextWriter(Generic[T]):
         if_none: str = "",
         at_end: Callable[[], None] = lambda: None,
     ) -> None:
-        self._destination = destination
+        self._stream = stream
         self._text = text
         self._begin, self._between, self._end, self._if_none = begin, between, end, if_none
         self._at_end = at_end
@@ -171,15 +144,19 @@ class TextWriter(Generic[T]):
         if self._texts:
             texts, self._texts = self._texts, []
             before, self._has_begun = self._between if self._has_begun else self._begin, True
-            self._destination.write(before + self._between.join(texts))
+            self._write(before + self._between.join(texts))
 
     def close(self, *, is_complete: bool) -> None:
         """Writes the end of the output, even after an error."""
         self.flush()
         if self._has_begun or is_complete:
-            self._destination.write(self._end if self._has_begun else self._if_none)
+            self._write(self._end if self._has_begun else self._if_none)
         if is_complete:
             self._at_end()
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -201,8 +178,7 @@ class TerminalTable(Generic[T]):
 
     is_readable_in_part = True
 
-    def __init__(self, kind: ListKind[T], destination: Destination) -> None:
-        self._destination = destination
+    def __init__(self, kind: ListKind[T]) -> None:
         self._console = Output()
         self._columns = kind.shown_columns()
         self._header = [column.name.upper() for column in self._columns]
@@ -230,7 +206,8 @@ class TerminalTable(Generic[T]):
             self._console.print(header, style="bold", markup=False, highlight=False, soft_wrap=True)
             if left_out := self._header[len(widths) :]:
                 output.say(f"the terminal is too narrow for {output.listed(left_out)}; --output jsonl shows all")
-        self._destination.write("".join(aligned(row, widths) + "\n" for row in self._rows))
+        sys.stdout.write("".join(aligned(row, widths) + "\n" for row in self._rows))
+        sys.stdout.flush()
         self._rows = []
 
     def close(self, *, is_complete: bool) -> None:
@@ -282,12 +259,16 @@ def shown_json(text: str, *, is_shown: bool | None = None) -> str:
     """
     if text.isprintable() or not (output.standard_output().isatty() if is_shown is None else is_shown):
         return text
-    return "".join(_escaped(letter) if unicodedata.category(letter) in _NOT_SHOWN else letter for letter in text)
+    # Keeps whitespace, which may be between values.
+    return "".join(
+        letter if letter in "\t\n\r" or unicodedata.category(letter) not in _NOT_SHOWN else json.dumps(letter)[1:-1]
+        for letter in text
+    )
 
 
-def _escaped(letter: str) -> str:
-    """Returns a character as a JSON escape. Keeps whitespace, which may be between values."""
-    return letter if letter in "\t\n\r" else json.dumps(letter)[1:-1]
+def print_json(item: Any) -> None:
+    """Prints an item as a line of JSON, with the service's names."""
+    output.print_line(shown_json(json_line(json_shape(item))))
 
 
 def json_line(shape: Any) -> str:
@@ -398,18 +379,16 @@ class Parquet(Generic[T]):
 
     is_readable_in_part = False
 
-    def __init__(self, kind: ListKind[T], destination: Destination) -> None:
-        if destination.is_terminal:
+    def __init__(self, kind: ListKind[T], binary: IO[bytes], *, is_file: bool) -> None:
+        if binary.isatty():
             raise InvalidInput("Parquet needs a file: specify one with --output-file")
         from socialapi.integrations.arrow import arrow_table, parquet_writer
 
         self._kind = kind
-        self._destination = destination
+        self._binary = binary
         self._table_of = arrow_table
-        self._spool: IO[bytes] | None = None
-        if not destination.is_file:
-            self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # `close` closes it
-        self._parquet: Any = parquet_writer(self._spool or destination.binary, kind.record)
+        self._spool: IO[bytes] | None = None if is_file else tempfile.TemporaryFile()  # noqa: SIM115  # `close` closes it
+        self._parquet: Any = parquet_writer(self._spool or binary, kind.record)
         self._records: list[Any] = []
 
     def add(self, item: T) -> None:
@@ -434,8 +413,8 @@ class Parquet(Generic[T]):
             with self._spool:
                 self._spool.seek(0)
                 if is_complete:
-                    shutil.copyfileobj(self._spool, self._destination.binary)
-                    self._destination.binary.flush()
+                    shutil.copyfileobj(self._spool, self._binary)
+                    self._binary.flush()
 
 
 # All of them -------------------------------------------------------------------------------------
@@ -453,7 +432,11 @@ def writing(
     be printed to a terminal, and OSError if the output cannot be written.
     """
     with contextlib.nullcontext() if path is None else output.replacing(path) as file:
-        writer = _writer(kind, format_, Destination(file), escape_formulas=escape_formulas)
+        if file is None:
+            stream = output.standard_output()
+        else:
+            stream = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="", write_through=True)
+        writer = _writer(kind, format_, stream, is_file=file is not None, escape_formulas=escape_formulas)
         try:
             yield writer
         except BaseException:
@@ -463,31 +446,29 @@ def writing(
         writer.close(is_complete=True)
 
 
-def _writer(kind: ListKind[T], format_: Format, destination: Destination, *, escape_formulas: bool) -> Writer[T]:
-    is_shown = destination.is_terminal
+def _writer(kind: ListKind[T], format_: Format, stream: TextIO, *, is_file: bool, escape_formulas: bool) -> Writer[T]:
+    is_shown = stream.isatty()
     if format_ == "parquet":
-        return Parquet(kind, destination)
+        return Parquet(kind, stream.buffer, is_file=is_file)
+    if format_ == "table" and is_shown and not is_file:
+        return TerminalTable(kind)
     if format_ == "table":
-        if is_shown and not destination.is_file:
-            return TerminalTable(kind, destination)
-        columns = (
-            kind.shown_columns()
-        )  # no cell is empty or contains a tab, so that `cut` finds the same columns in every line
+        # No cell is empty or contains a tab, so that `cut` finds the same columns in every line.
+        columns = kind.shown_columns()
         header = "\t".join(column.name.upper() for column in columns) + "\n"
         return TextWriter(
-            destination,
-            lambda item: "\t".join(column.cell(item, is_shown=False) for column in columns) + "\n",
-            begin=header,
+            stream, lambda item: "\t".join(column.cell(item, is_shown=False) for column in columns) + "\n", begin=header
         )
-    destination.use_utf8()
+    if isinstance(stream, io.TextIOWrapper):  # UTF-8 and unchanged line endings in every locale
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="")
     if format_ == "csv":
         lines = Csv(kind, is_shown=is_shown, escape_formulas=escape_formulas)
         header = lines.header()
-        return TextWriter(destination, lines.line, begin=header, if_none=header, at_end=lines.say_formulas)
+        return TextWriter(stream, lines.line, begin=header, if_none=header, at_end=lines.say_formulas)
 
     def json_of(item: T) -> str:
         return shown_json(json_line(kind.to_json(item)), is_shown=is_shown)
 
     if format_ == "jsonl":
-        return TextWriter(destination, lambda item: f"{json_of(item)}\n")
-    return TextWriter(destination, json_of, begin="[\n", between=",\n", end="\n]\n", if_none="[]\n")
+        return TextWriter(stream, lambda item: f"{json_of(item)}\n")
+    return TextWriter(stream, json_of, begin="[\n", between=",\n", end="\n]\n", if_none="[]\n")

@@ -11,7 +11,7 @@ import attrs
 from cyclopts import App, Parameter
 
 from socialapi.cli import output
-from socialapi.cli.formats import Column, ListKind, json_line, shown_json
+from socialapi.cli.formats import Column, ListKind, print_json
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.internal.sqlite_file import SqliteFile
@@ -22,7 +22,7 @@ app: Final = App(name="inbox", help="Events that were put aside in an inbox.")
 
 InboxArgument = Annotated[Path, Parameter(help="File of the inbox that the receiver uses.")]
 Numbers = Annotated[int, Parameter(help="Number of an event, as `socialapi webhooks inbox list` shows it.")]
-EveryOne = Annotated[bool, Parameter(name="--all", help="All events that were put aside.", negative=())]
+EveryOne = Annotated[bool, Parameter(name="--all", help="All events that were put aside.")]
 
 
 @attrs.frozen(kw_only=True)
@@ -107,7 +107,7 @@ async def _change(
         await file.erase()
     missing = 0 if every else len(set(numbers)) - count
     if as_json:
-        output.print_line(shown_json(json_line({"changed": count, "not_put_aside": missing})))
+        print_json({"changed": count, "not_put_aside": missing})
     else:
         output.print_line(f"{count:,} {'event is' if count == 1 else 'events are'} {done}")
     if missing:

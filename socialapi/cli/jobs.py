@@ -20,9 +20,9 @@ from socialapi.bulk.journals.journal_view import JournalView, is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import output
 from socialapi.cli.app import call
-from socialapi.cli.formats import Column, ListKind, json_line, shown_json
+from socialapi.cli.formats import Column, ListKind, print_json
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
-from socialapi.cli.options import DATE_CODES, NOT_READ_AGAIN, STANDARD_INPUT, undated
+from socialapi.cli.options import DATE_CODES, STANDARD_INPUT, undated
 from socialapi.cli.output import moment
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
@@ -132,11 +132,6 @@ class CommandJournal(SqliteJournal):
         await super().aclose()
 
 
-def target_of(identity: JobIdentity) -> str:
-    """Returns the ids of the job's target, without the host."""
-    return "/".join(value for name, value in identity.target.items() if name not in ("host", "path"))
-
-
 def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[str, object]) -> list[str]:
     """Returns the arguments that run a command again from any folder. Files may be patterns or addresses. The query
     of an address is removed.
@@ -144,7 +139,9 @@ def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[
     Raises InvalidInput for standard input, which cannot be read again.
     """
     if STANDARD_INPUT in files:
-        raise InvalidInput(NOT_READ_AGAIN)
+        raise InvalidInput(
+            "--journal does not work with standard input, which cannot be read again: pass a file, or omit --journal"
+        )
     paths = (name_of_address(each) if is_address(each) else os.path.abspath(each) for each in files)  # noqa: PTH100 - which keeps links
     words = [*command, *paths]
     for name, value in options.items():
@@ -193,8 +190,10 @@ class JobStatus:
 
     @property
     def target(self) -> str:
-        """The ids of the job's target."""
-        return "-" if self.view.identity is None else target_of(self.view.identity)
+        """The ids of the job's target, without the host."""
+        if self.view.identity is None:
+            return "-"
+        return "/".join(value for name, value in self.view.identity.target.items() if name not in ("host", "path"))
 
     @property
     def arguments(self) -> list[str]:
@@ -284,19 +283,10 @@ class JobRecord:
 
 
 def _record_of(job: JobStatus) -> JobRecord:
-    numbers = {name: getattr(job.view, name) for name in ("runs", "rows", "batches", "unconfirmed")}
-    return JobRecord(
-        id=job.id,
-        kind=job.kind,
-        target=job.target,
-        state=job.state,
-        path=str(job.path),
-        started_at=_time(job.view.started_at),
-        last_run_at=_time(job.view.last_run_at),
-        command=job.command,
-        problem=job.problem or None,
-        **(numbers if job.view.state else dict.fromkeys(numbers)),
-    )
+    found = job.to_dict()
+    values: dict[str, Any] = {field.name: found.get(field.name) for field in attrs.fields(JobRecord)}
+    times = {"started_at": _time(job.view.started_at), "last_run_at": _time(job.view.last_run_at)}
+    return JobRecord(**values | times)
 
 
 def _time(text: str) -> datetime | None:
@@ -304,10 +294,6 @@ def _time(text: str) -> datetime | None:
     with contextlib.suppress(ValueError):
         return datetime.fromisoformat(text)
     return None
-
-
-def _confirmed(job: JobStatus) -> str | None:
-    return f"{job.view.rows:,} rows" if job.view.state else None
 
 
 _JOBS: Final = ListKind[JobStatus](
@@ -318,7 +304,7 @@ _JOBS: Final = ListKind[JobStatus](
         Column("kind", lambda job: job.kind),
         Column("target", lambda job: job.target, is_whole=True),
         Column("state", lambda job: job.state, is_whole=True),
-        Column("confirmed", _confirmed),
+        Column("confirmed", lambda job: f"{job.view.rows:,} rows" if job.view.state else None),
         Column("last run", lambda job: _time(job.view.last_run_at), is_whole=True),
         Column("journal", lambda job: str(job.path) if job.state == GONE else job.path.name),
     ),
@@ -335,27 +321,10 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
     """
     found = found_job(job)
     if json:
-        output.print_line(shown_json(json_line(found.to_dict())))
+        print_json(found.to_dict())
         return output.DONE
     output.print_pairs(_lines(found))
     return output.DONE
-
-
-def arguments_to_resume(job: str) -> list[str]:
-    """Returns the command line that a job was started with. Raises InvalidInput if it cannot be resumed."""
-    found = found_job(job)
-    if found.state == RUNNING:
-        raise InvalidInput(f"the job {found.id} is running")
-    if found.state == GONE:
-        raise InvalidInput(
-            f"{found.problem}, so the job {found.id} cannot be resumed; to start over, run its command again"
-        )
-    if not found.arguments:
-        raise InvalidInput(
-            f"the command that started the job of {found.path} is unknown: run the command or program again "
-            "with the same journal"
-        )
-    return found.arguments
 
 
 # In a separate module, which imports the modules of all kinds of files that jobs write.
@@ -452,5 +421,17 @@ def resume(job: JobArgument, /) -> int:
 
     Exit status: the status of the command, or 2 if there is no such job or it is running.
     """
-    result = call(arguments_to_resume(job))
+    found = found_job(job)
+    if found.state == RUNNING:
+        raise InvalidInput(f"the job {found.id} is running")
+    if found.state == GONE:
+        raise InvalidInput(
+            f"{found.problem}, so the job {found.id} cannot be resumed; to start over, run its command again"
+        )
+    if not found.arguments:
+        raise InvalidInput(
+            f"the command that started the job of {found.path} is unknown: run the command or program again "
+            "with the same journal"
+        )
+    result = call(found.arguments)
     return result if isinstance(result, int) else output.DONE

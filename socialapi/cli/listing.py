@@ -11,7 +11,7 @@ import attrs
 from cyclopts import Parameter
 
 from socialapi.cli import output
-from socialapi.cli.formats import ENDINGS, Format, ListKind, Writer, json_line, writing
+from socialapi.cli.formats import ENDINGS, Format, ListKind, Writer, writing
 from socialapi.cli.options import dated_path, whole_number
 from socialapi.cli.output import printable
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, SocialApiError
@@ -20,12 +20,11 @@ from socialapi.models.pages import Page
 from socialapi.problems import InvalidRequest, ServiceError
 from socialapi.routes.route import FAMILIES
 from socialapi.session.pager import Pager
-from socialapi.wire.encode import json_shape
 from socialapi.wire.paging import Position
 
 T = TypeVar("T")
 
-AsJson = Annotated[bool, Parameter(help="Print JSON, one object per line.", negative=())]
+AsJson = Annotated[bool, Parameter(help="Print JSON, one object per line.")]
 Limit = Annotated[int | None, whole_number(help="Maximum number of items to print; by default all.", least=1)]
 
 
@@ -72,18 +71,16 @@ class ListFlags:
         ),
     ] = None
     fields: Annotated[
-        str | None,
-        Parameter(help="Columns of a table or CSV, such as id,name; an object selects all of its fields.", negative=()),
+        str | None, Parameter(help="Columns of a table or CSV, such as id,name; an object selects all of its fields.")
     ] = None
     escape_formulas: Annotated[
         bool,
         Parameter(
             help="Put an apostrophe before CSV cells that begin with =, +, -, @, a tab or a carriage return: a spreadsheet "
             "runs them as formulas.",
-            negative=(),
         ),
     ] = False
-    json: Annotated[bool, Parameter(help="The same as --output jsonl.", negative=())] = False
+    json: Annotated[bool, Parameter(help="The same as --output jsonl.")] = False
 
     def format(self) -> Format:
         """Returns the format. Raises InvalidInput for conflicting options."""
@@ -155,20 +152,17 @@ def print_items(items: Iterable[T], kind: ListKind[T], flags: ListFlags, *, if_n
     _say_if_none(count, flags, if_none)
 
 
-async def print_pages(pager: Pager[T], kind: ListKind[T], flags: PagedFlags, *, if_none: str = "") -> None:
-    """Prints the items as their pages arrive, or `if_none` if there are none. After an error, prints how to continue."""
-    await print_joined(pager, lambda item, _: item, kind, flags, if_none=if_none)
-
-
-async def print_joined(
+async def print_pages(
     pager: Pager[Any],
-    join: Callable[[Any, Page[Any]], T],
     kind: ListKind[T],
     flags: PagedFlags,
     *,
+    join: Callable[[Any, Page[Any]], T] = lambda item, _: item,
     if_none: str = "",
 ) -> None:
-    """Works like `print_pages`, but prints the result of `join` for each item and its page."""
+    """Prints the items as their pages arrive, or `if_none` if there are none. `join` returns what is printed of an item
+    and its page. After an error, prints how to continue.
+    """
     walk = _Walk(pager, kind.name)
     try:
         with flags.writing(kind) as writer:
@@ -237,8 +231,3 @@ def _is_about_the_page(problem: BaseException) -> bool:
             {name for error in each.errors for name in error.parameters} if isinstance(each, InvalidRequest) else set()
         )
     return not named.isdisjoint(_PAGE_TOKENS)
-
-
-def as_line(item: Any) -> str:
-    """Returns the item as JSON, with the service's field names."""
-    return json_line(json_shape(item))

@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import attrs
-from cyclopts import Group, Parameter, Token, validators
-from cyclopts.argument import ArgumentCollection
+from cyclopts import Parameter, Token, validators
 
 from socialapi.bulk.inputs.reader import BinaryFile, NoRows
 from socialapi.bulk.progress import title_of as title_of_records
 from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"
-FILE: Final = "FILE"
-"""The name of inputs in help and messages."""
 
 
 def _inputs(kind: Any, names: Sequence[str]) -> None:
@@ -28,23 +25,9 @@ def _inputs(kind: Any, names: Sequence[str]) -> None:
         raise InvalidInput("standard input cannot be combined with other files")
 
 
-def _not_from_standard_input(arguments: ArgumentCollection) -> None:
-    """Raises InvalidInput for a journal with standard input, which cannot be read again."""
-    given = {argument.name: argument.tokens for argument in arguments if argument.has_tokens}
-    if "--journal" in given and [token.value for token in given.get(FILE, ())] == [STANDARD_INPUT]:
-        raise InvalidInput(NOT_READ_AGAIN)
-
-
-NOT_READ_AGAIN: Final = (
-    "--journal does not work with standard input, which cannot be read again: pass a file, or omit --journal"
-)
-JOURNALED: Final = Group("Journaled", validator=_not_from_standard_input, show=False)
-
 KIND_FORM: Final = "KIND=NAME, for example --column email=Contact"
 FIELD_FORM: Final = "FIELD=NAME, for example --column price=Preis"
-AsReport = Annotated[
-    bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
-]
+AsReport = Annotated[bool, Parameter(help="Print the report as one JSON object, the last line of the output.")]
 
 # Declared as a path, so that shells complete file names. A `Path` would remove a slash from addresses.
 if TYPE_CHECKING:
@@ -56,12 +39,11 @@ else:
 def _files(help: str, pattern: str) -> Parameter:  # noqa: A002  # as Parameter has it
     return Parameter(
         converter=lambda _, tokens: [token.value for token in tokens],
-        name=FILE,
+        name="FILE",
         help=f"{help}, optionally compressed with gzip or Zstandard, or Parquet. Several files, or a quoted pattern "
         f"({pattern}), are read as one. https:// and s3:// addresses work too, and - is standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
         validator=_inputs,
-        group=("Arguments", JOURNALED),
     )
 
 
@@ -79,22 +61,14 @@ Feeds = Annotated[
 
 FieldColumn = Annotated[
     list[str] | None,
-    Parameter(
-        help="Column with a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.",
-        negative=(),
-        validator=lambda _, columns: mapping_of(columns, form=FIELD_FORM),
-    ),
+    Parameter(help="Column with a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field."),
 ]
-
-
 FieldValue = Annotated[
     list[str] | None,
     Parameter(
         name="--set",
         help="Value of a field for products without one, as FIELD=VALUE (condition=new); repeatable. "
         "currency=USD sets the currency of prices that have none.",
-        negative=(),
-        validator=lambda _, values: constants_of(values),
     ),
 ]
 Column = Annotated[
@@ -102,64 +76,27 @@ Column = Annotated[
     Parameter(
         help="Column with an identifier, or with the country of phone numbers, as KIND=NAME (email=Contact, region=Land); "
         "repeatable. KIND= ignores a kind.",
-        negative=(),
-        validator=lambda _, columns: mapping_of(columns),
     ),
 ]
 
 
-def _region(kind: Any, text: str | None) -> None:
-    if text is not None:
-        from socialapi.bulk.audiences.phone_numbers import check_region
-
-        try:
-            check_region(text)
-        except InvalidInput as problem:
-            raise InvalidInput(f"--default-region: {problem}") from None
-
-
-def _moment(option: str) -> Callable[[Any, str | None], None]:
-    def check(kind: Any, text: str | None) -> None:
-        if not text:
-            return
-        from socialapi.models.validation import moment_in_utc
-
-        try:
-            moment_in_utc(text)
-        except InvalidInput as problem:
-            raise InvalidInput(f"{option} {problem}") from None
-
-    return check
-
-
-Region = Annotated[
-    str | None,
-    Parameter(help="Country of phone numbers without a country code, as two letters (US).", validator=_region),
-]
+Region = Annotated[str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")]
 PhoneFormatOption = Annotated[
     Literal["auto", "international", "national"],
     Parameter(help="How to read phone numbers without a plus sign: auto decides by what is valid."),
 ]
-RequireHashed = Annotated[
-    bool, Parameter(help="Accept only SHA-256 digests and partner_user_id, no raw values.", negative=())
-]
-EffectiveAt = Annotated[
-    str | None,
-    Parameter(help="Start of membership, ISO 8601 with a time zone.", validator=_moment("--effective-at")),
-]
-ExpiresAt = Annotated[
-    str | None, Parameter(help="End of membership, ISO 8601 with a time zone.", validator=_moment("--expires-at"))
-]
+RequireHashed = Annotated[bool, Parameter(help="Accept only SHA-256 digests and partner_user_id, no raw values.")]
+EffectiveAt = Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")]
+ExpiresAt = Annotated[str | None, Parameter(help="End of membership, ISO 8601 with a time zone.")]
 
 
 def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
-    """Returns the records argument of a job."""
-    return input_of(files[0]) if len(files) == 1 else list(files)
-
-
-def input_of(file: str) -> str | BinaryFile:
-    """Returns the file, or a new file object for standard input, because reading `sys.stdin` cannot be interrupted."""
-    return open(0, "rb", buffering=0, closefd=False) if file == STANDARD_INPUT else file
+    """Returns the records argument of a job. For standard input, it is a new file object, because reading `sys.stdin`
+    cannot be interrupted.
+    """
+    if files[0] == STANDARD_INPUT:
+        return open(0, "rb", buffering=0, closefd=False)
+    return files[0] if len(files) == 1 else list(files)
 
 
 def title_of(files: Sequence[str]) -> str:
@@ -264,7 +201,6 @@ JournalOption = Annotated[
         converter=dated_path,
         help="Record the progress here. If the job stops or is killed, `socialapi jobs resume` or the same command "
         "sends only the rest. Use one journal per run: %Y-%m-%d in the name becomes the date.",
-        group=("Parameters", JOURNALED),
     ),
 ]
 KeyOption = Annotated[
@@ -279,7 +215,8 @@ OutcomesOption = Annotated[
         converter=dated_path,
     ),
 ]
-AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.", negative=())]
+DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and print a forecast.")]
+AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.")]
 MaxRejectShare = Annotated[
     float | None,
     Parameter(
@@ -304,8 +241,7 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
 
 
 NoHeader = Annotated[
-    bool,
-    Parameter(help="The file has no header: --column contains column numbers (email=1, title=2).", negative=()),
+    bool, Parameter(help="The file has no header: --column contains column numbers (email=1, title=2).")
 ]
 HeaderLine = Annotated[
     int | None,

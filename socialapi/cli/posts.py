@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import EXTRA, Column, ListKind, json_line
-from socialapi.cli.listing import PagedFlags, names_in, print_joined, print_pages
+from socialapi.cli.listing import PagedFlags, names_in, print_pages
 from socialapi.cli.options import time, whole_number
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
@@ -30,7 +30,7 @@ class PostFilters:
     end_time: Annotated[str | None, Parameter(help="Only posts before this time.")] = None
     since_id: Annotated[str | None, Parameter(help="Only posts after the post with this id.")] = None
     until_id: Annotated[str | None, Parameter(help="Only posts before the post with this id.")] = None
-    exclude: Annotated[str | None, Parameter(help="Exclude replies, retweets or both.", negative=())] = None
+    exclude: Annotated[str | None, Parameter(help="Exclude replies, retweets or both.")] = None
 
     def arguments(self) -> dict[str, Any]:
         """Returns the arguments of `by_user`."""
@@ -48,9 +48,9 @@ class PostFilters:
 class PostFlags(PagedFlags):
     """The options of a list of posts, including the fields to request."""
 
-    fields: Annotated[
-        str | None, Parameter(help="Fields beyond id and text, such as created_at,public_metrics.", negative=())
-    ] = None
+    fields: Annotated[str | None, Parameter(help="Fields beyond id and text, such as created_at,public_metrics.")] = (
+        None
+    )
 
     def chosen(self) -> list[str]:
         """Returns an empty list, because the requested fields determine the columns."""
@@ -81,7 +81,6 @@ async def by_user(
         Parameter(
             help="Related objects to request; author_id adds the author to each post. Other objects are not "
             "printed, only their ids: a program can join them with `with_pages()`.",
-            negative=(),
         ),
     ] = None,
     filters: PostFilters = EVERY_POST,
@@ -113,10 +112,8 @@ async def by_user(
                 kind,
                 fields=[name for name in dict.fromkeys(("id", "text", *chosen, "author", *others)) if name in known],
             )
-        if "author_id" in expanded:
-            await print_joined(pager, with_author, kind, flags)
-        else:
-            await print_pages(pager, kind, flags)
+        join = with_author if "author_id" in expanded else lambda post, _: post
+        await print_pages(pager, kind, flags, join=join)
     return output.DONE
 
 

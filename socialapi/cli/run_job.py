@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import orjson
@@ -42,7 +42,6 @@ GROUPS_SHOWN: Final = 10
 ROWS_SHOWN: Final = 5
 PRODUCTS_SHOWN: Final = 5
 
-P = TypeVar("P", bound=UploadReport)
 RunJob = Callable[[Client, OnProgress], Awaitable[UploadReport]]
 
 _COUNTS: Final = ("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries")

@@ -63,9 +63,8 @@ class Loopback:
             self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
         except OSError as problem:
             reason = why_not_listening(problem)
-        else:
-            return self
-        raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}")
+            raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}") from None
+        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

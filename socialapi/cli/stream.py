@@ -84,19 +84,14 @@ GiveUp = Annotated[
         validator=validators.Number(gt=0),
     ),
 ]
-AsJson = Annotated[
-    bool,
-    Parameter(help="Print each item as it was sent, one per line; unreadable items in base64.", negative=()),
-]
+AsJson = Annotated[bool, Parameter(help="Print each item as it was sent, one per line; unreadable items in base64.")]
 
 
 @app.command
 async def posts(
     *,
-    fields: Annotated[
-        str | None, Parameter(help="Fields beyond id and text, such as author_id,created_at.", negative=())
-    ] = None,
-    expansions: Annotated[str | None, Parameter(help="Related objects to include.", negative=())] = None,
+    fields: Annotated[str | None, Parameter(help="Fields beyond id and text, such as author_id,created_at.")] = None,
+    expansions: Annotated[str | None, Parameter(help="Related objects to include.")] = None,
     backfill_minutes: Backfill = None,
     give_up_after: GiveUp = None,
     limit: Limit = None,
@@ -211,7 +206,7 @@ async def add_rules(
         str, Parameter(help="A rule of up to 2,048 characters, such as 'snow lang:en -is:retweet'.", required=True)
     ],
     tag: Annotated[str | None, Parameter(help="Tag for all these rules, added to the posts that match them.")] = None,
-    dry_run: Annotated[bool, Parameter(help="Check the rules without adding them.", negative=())] = False,
+    dry_run: Annotated[bool, Parameter(help="Check the rules without adding them.")] = False,
 ) -> int:
     """Add rules, and print those that were added.
 
@@ -229,7 +224,7 @@ async def add_rules(
 @rule_app.command(name="delete")
 async def delete_rules(
     *ids: Annotated[str, Parameter(help="Ids of rules, as `socialapi stream rules list` shows.", required=True)],
-    by_value: Annotated[bool, Parameter(help="Identify rules by their text, not by id.", negative=())] = False,
+    by_value: Annotated[bool, Parameter(help="Identify rules by their text, not by id.")] = False,
 ) -> int:
     """Delete rules.
 

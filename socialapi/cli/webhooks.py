@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from socialapi.cli import inbox as inbox_commands
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
+from socialapi.cli.formats import Column, ListKind, print_json, print_row
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import printable
@@ -47,7 +47,11 @@ async def create(
     app has the maximum number of webhooks.
     """
     async with open_client() as client:
-        _print(await client.webhooks.create(url), as_json=json)
+        made = await client.webhooks.create(url)
+    if json:
+        print_json(made)
+    else:
+        print_row(_WEBHOOKS, made)
     return output.DONE
 
 
@@ -141,15 +145,11 @@ def _parameter(text: str) -> tuple[str, Any]:
     raise InvalidInput(f"the value after {key}:= is not JSON")
 
 
-def _print(webhook: WebhookConfig, *, as_json: bool) -> None:
-    if as_json:
-        _say(webhook, "", as_json=True)
-    else:
-        print_row(_WEBHOOKS, webhook)
-
-
 def _say(result: Any, text: str, *, as_json: bool) -> None:
-    output.print_line(shown_json(json_line(json_shape(result))) if as_json else printable(text))
+    if as_json:
+        print_json(result)
+    else:
+        output.print_line(printable(text))
 
 
 SECRET: Final = "SOCIALAPI_API_KEY_SECRET"  # noqa: S105 - the name of a variable
@@ -160,10 +160,7 @@ PREVIOUS_SECRET: Final = "SOCIALAPI_PREVIOUS_API_KEY_SECRET"  # noqa: S105 - the
 async def listen(
     *,
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int,
-        whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535),
-    ] = 9000,
+    port: Annotated[int, whole_number(help="Port to listen on; 0 uses a free one.", least=0, most=65_535)] = 9000,
     register: Annotated[
         str | None,
         Parameter(
@@ -186,8 +183,7 @@ async def listen(
     ] = "/healthz",
     limit: Annotated[int | None, whole_number(help="End after this many events.", least=1)] = None,
     json: Annotated[
-        bool,
-        Parameter(help="Print each event as it was sent, one per line; unreadable events in base64.", negative=()),
+        bool, Parameter(help="Print each event as it was sent, one per line; unreadable events in base64.")
     ] = False,
 ) -> int:
     """Receive the events of a webhook, and print or forward them.
@@ -218,7 +214,11 @@ async def listen(
     receiver = Receiver(secrets, inbox=inbox, health_path=health_path)
     async with contextlib.AsyncExitStack() as stack:
         forwarder = (
-            None if forward is None else Forwarder(forward, tell=_say_trouble, network=Network.of(os.environ, own=True))
+            None
+            if forward is None
+            else Forwarder(
+                forward, tell=lambda sentence: output.say(printable(sentence)), network=Network.of(os.environ, own=True)
+            )
         )
         if forwarder is not None:
             await stack.enter_async_context(forwarder)
@@ -287,10 +287,6 @@ async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
     if not is_taken:
         output.say(f"{forwarder.host} refuses {name_of(event)}: HTTP {status}")
     return is_taken
-
-
-def _say_trouble(sentence: str) -> None:
-    output.say(printable(sentence))
 
 
 def _say_what_was(receiver: "Receiver", *, is_kept: bool) -> None:

@@ -9,8 +9,6 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import attrs
-
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS attempts (number INTEGER PRIMARY KEY, count INTEGER NOT NULL, holder TEXT NOT NULL)",
     (
@@ -23,16 +21,6 @@ _SUSPECTS: Final = (
     " WHERE queues.holder = :owner AND attempts.holder <> :owner"
 )
 """The events of an owner that an earlier owner did not finish, because its process ended or its handler failed."""
-
-
-@attrs.frozen
-class StoredLetter:
-    """The database row of an event that was put aside."""
-
-    number: int
-    content: bytes = attrs.field(repr=False)
-    attempts: int
-    put_aside_at: float
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
@@ -98,11 +86,11 @@ def dead_letters(connection: sqlite3.Connection) -> int:
     return found
 
 
-def letter_after(number: int, connection: sqlite3.Connection) -> StoredLetter | None:
-    """Returns the first dead letter with a higher number than this; None if there is none."""
-    query = "SELECT * FROM dead_letters WHERE number > ? ORDER BY number LIMIT 1"
-    found = connection.execute(query, (number,)).fetchone()
-    return None if found is None else StoredLetter(*found)
+def letter_after(number: int, connection: sqlite3.Connection) -> tuple[int, bytes, int, float] | None:
+    """Returns the number, body, deliveries and time of the first dead letter after this number; None if there is none."""
+    query = "SELECT number, content, attempts, put_aside_at FROM dead_letters WHERE number > ? ORDER BY number LIMIT 1"
+    found: tuple[int, bytes, int, float] | None = connection.execute(query, (number,)).fetchone()
+    return found
 
 
 def retry(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:

@@ -4,7 +4,6 @@ import datetime
 import functools
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from typing import TypeVar
 
 import attrs
 
@@ -13,8 +12,8 @@ from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks import attempts
 from socialapi.wire.events import read_delivery
 
-T = TypeVar("T")
-Read = Callable[[Callable[[sqlite3.Connection], attempts.StoredLetter | None]], Awaitable[attempts.StoredLetter | None]]
+Stored = tuple[int, bytes, int, float] | None
+Read = Callable[[Callable[[sqlite3.Connection], Stored]], Awaitable[Stored]]
 
 
 @attrs.frozen(kw_only=True)
@@ -52,10 +51,10 @@ class DeadLetters:
             stored = await self._read(functools.partial(attempts.letter_after, number))
             if stored is None:
                 return
-            number = stored.number
+            number, content, count, put_aside_at = stored
             yield DeadLetter(
                 number=number,
-                attempts=stored.attempts,
-                put_aside_at=datetime.datetime.fromtimestamp(stored.put_aside_at, datetime.UTC),
-                event=read_delivery(stored.content),
+                attempts=count,
+                put_aside_at=datetime.datetime.fromtimestamp(put_aside_at, datetime.UTC),
+                event=read_delivery(content),
             )

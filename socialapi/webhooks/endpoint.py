@@ -15,7 +15,8 @@ from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.internal.records import Exported
 from socialapi.models.undecoded import Undecoded
-from socialapi.webhooks.queue import Store
+from socialapi.webhooks.inbox import Inbox
+from socialapi.webhooks.queue import MemoryStore
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign_body
 from socialapi.wire.decode import decode_json
 from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
@@ -32,6 +33,10 @@ average, because a tiny chunk costs as much as a large one.
 SLICE_BYTES: Final = 131_072
 """How many bytes of a body are signed in one step, so that a large body does not block the event loop."""
 
+Store = Inbox | MemoryStore
+"""An ordered queue of events. In an event loop other than the first one, its async methods raise RuntimeError.
+Cancelling `take` loses no event.
+"""
 Feed = Callable[[memoryview], None]
 T = TypeVar("T")
 
@@ -408,14 +413,10 @@ class _Head:
 
     signature: str | None
     content_length: int
-    announces_length: bool
     announces_body: bool
     is_encoded: bool
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the body, if there is one, has a known length and no encoding, so that it can be skipped."""
-        return not self.is_encoded and (self.announces_length or not self.announces_body)
+    is_plain: bool
+    """Whether the body, if there is one, has a known length and no encoding, so that it can be skipped."""
 
     @classmethod
     def of(cls, headers: Headers) -> "_Head":
@@ -429,12 +430,13 @@ class _Head:
                 ]
         signatures, lengths, transfers, encodings = found.values()
         length = int(lengths[0]) if lengths and lengths[0].isdecimal() and len(lengths[0]) < 20 else 0
+        is_encoded = any(each.strip(" \t").lower() not in _IDENTITY for each in ",".join(encodings).split(","))
         return cls(
             signature=signatures[0] if len(signatures) == 1 else None,
             content_length=length,
-            announces_length=bool(lengths) and not transfers,
             announces_body=length > 0 or bool(transfers),
-            is_encoded=any(each.strip(" \t").lower() not in _IDENTITY for each in ",".join(encodings).split(",")),
+            is_encoded=is_encoded,
+            is_plain=not is_encoded and not transfers,
         )
 
 

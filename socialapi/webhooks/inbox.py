@@ -105,14 +105,6 @@ class _Claimed:
     dead_letters: int
 
 
-@attrs.frozen(kw_only=True)
-class _Bounds:
-    """How many events may wait, and how many of the latest identities are remembered."""
-
-    waiting: int
-    window: int
-
-
 class Inbox:
     """A store of events in a SQLite file, which several processes on this machine may use at once.
 
@@ -463,11 +455,11 @@ class Inbox:
     async def _write(self, arrivals: Sequence[_Arrival], finished: list[int]) -> None:
         assert self._own_queue is not None
         outcomes: list[Outcome] = []
-        bounds = _Bounds(window=self._dedup_window, waiting=self._max_waiting)
+        change = functools.partial(
+            _change, arrivals, finished, self._own_queue.id, self._max_waiting, self._dedup_window
+        )
         try:
-            outcomes, newest, erased = await self._database.run(
-                functools.partial(_change, arrivals, finished, self._own_queue.id, bounds)
-            )
+            outcomes, newest, erased = await self._database.run(change)
         except sqlite3.Error as problem:
             self._failed(problem)
             self._finished[:0] = finished
@@ -537,9 +529,7 @@ class Inbox:
         return found
 
     async def _claim_abandoned(self) -> None:
-        """Claims the events of dead processes for delivery in this process."""
-        if self._stopped:
-            return
+        """Claims the events of dead processes for delivery in this process. No turn does so once the inbox is stopped."""
         self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
         try:
             abandoned, self._dead_letters = await self._database.read(functools.partial(_look, self._owner))
@@ -679,10 +669,12 @@ def _change(
     arrivals: Sequence[_Arrival],
     finished: Sequence[int],
     queue: int,
-    bounds: _Bounds,
+    most: int,
+    window: int,
     connection: sqlite3.Connection,
 ) -> tuple[list[Outcome], int, int]:
-    """Stores new events with the next numbers and erases finished events.
+    """Stores new events with the next numbers, up to `most` waiting ones, and erases finished events. Remembers the
+    latest `window` identities.
 
     Returns the outcomes, the highest number, and how many were erased.
     """
@@ -693,14 +685,14 @@ def _change(
     waiting -= erased
     outcomes: list[Outcome] = []
     for arrival in arrivals:
-        outcome = _store(arrival, newest + 1, queue, connection, has_room=waiting < bounds.waiting)
+        outcome = _store(arrival, newest + 1, queue, connection, has_room=waiting < most)
         outcomes.append(outcome)
         if outcome == "new":
             newest += 1
             waiting += 1
     if (newest, waiting) != before:
         connection.execute("UPDATE state SET newest = ?, waiting = ?", (newest, waiting))
-        connection.execute("DELETE FROM seen WHERE number <= ?", (newest - bounds.window,))
+        connection.execute("DELETE FROM seen WHERE number <= ?", (newest - window,))
     return outcomes, newest, erased
 
 

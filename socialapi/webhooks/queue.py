@@ -1,8 +1,8 @@
-"""Queues of accepted events that wait to be handled: the interface, and the queue in memory."""
+"""The queue in memory of accepted events that wait to be handled, and what it shares with the inbox on disk."""
 
 import asyncio
 from collections import OrderedDict, deque
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import attrs
 
@@ -48,52 +48,6 @@ class OneLoop:
                 "asyncio.run_coroutine_threadsafe(receiver.handle(...), loop).result()"
             )
         self._is_for_good |= for_good
-
-
-class Store(Protocol):
-    """An ordered queue of events. Its async methods raise RuntimeError in an event loop other than the first one."""
-
-    @property
-    def waiting(self) -> int:
-        """The number of stored events that are not finished."""
-
-    @property
-    def is_accepting(self) -> bool:
-        """Whether events are accepted while there is room."""
-
-    async def open(self) -> None:
-        """Opens the store. Safe to call twice. Raises ConfigurationError if it cannot be opened, and RuntimeError after `aclose`."""
-
-    def start(self) -> None:
-        """Starts opening the store unless opening has already started. Returns immediately. Failures are logged, and
-        opening is retried later.
-        """
-
-    async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Adds an event unless one with its identity exists. Returns the outcome."""
-
-    async def take(self, taker: "asyncio.Task[object] | None" = None) -> QueuedEvent | None:
-        """Returns the next event once there is one; None after the end. Cancelling this call loses no event. `taker` is
-        the task that handles the event.
-        """
-
-    def finish(self, number: int) -> bool:
-        """Marks the event as finished. Returns False if it is too late to record this."""
-
-    def fail(self, number: int) -> None:
-        """Marks the event as failed by its handler."""
-
-    def dead_letters(self) -> DeadLetters:
-        """Returns the events that were put aside."""
-
-    def stop(self) -> None:
-        """Stops adding events."""
-
-    async def aclose(self, *, failing: "asyncio.Task[object] | None" = None) -> None:
-        """Stops, and stores pending events. Safe to call twice.
-
-        `failing` is the task that an exception is about to end.
-        """
 
 
 class MemoryStore:

@@ -19,15 +19,9 @@ from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks.asgi import AsgiApp
 from socialapi.webhooks.dead_letters import DeadLetters
-from socialapi.webhooks.endpoint import (
-    Bodies,
-    Endpoint,
-    ReceiverCounters,
-    WebhookReply,
-    WebhookTelemetry,
-)
+from socialapi.webhooks.endpoint import Bodies, Endpoint, ReceiverCounters, Store, WebhookReply, WebhookTelemetry
 from socialapi.webhooks.inbox import Inbox
-from socialapi.webhooks.queue import MemoryStore, Store
+from socialapi.webhooks.queue import MemoryStore
 from socialapi.webhooks.signatures import secrets_of
 from socialapi.wire.events import checked_paths, read_delivery
 

@@ -42,11 +42,9 @@ def verify_signature(body: bytes, header: str | None, consumer_secret: str | Seq
     for a body that is not bytes.
     """
     _check_body(body)
-    # Replaces characters that no signature contains, so that bytes are compared.
-    given = header.encode("ascii", "replace") if isinstance(header, str) else b""
-    # All signatures are compared, even after a match.
-    fits = [hmac.compare_digest(given, _signature(body, secret)) for secret in secrets_of(consumer_secret)]
-    return any(fits)
+    signature = Signature(header if isinstance(header, str) else None, secrets_of(consumer_secret))
+    signature.update(body)
+    return signature.fits()
 
 
 def sign_body(body: bytes, consumer_secret: str) -> str:
@@ -57,7 +55,7 @@ def sign_body(body: bytes, consumer_secret: str) -> str:
     """
     _check_body(body)
     _check_secret(consumer_secret, "consumer_secret")
-    return _signature(body, consumer_secret).decode("ascii")
+    return _encoded(hmac.digest(_key(consumer_secret), body, "sha256")).decode("ascii")
 
 
 class Signature:
@@ -67,6 +65,7 @@ class Signature:
     """
 
     def __init__(self, header: str | None, secrets: Sequence[str]) -> None:
+        # Replaces characters that no signature contains, so that bytes are compared.
         self._given = (header or "").encode("ascii", "replace")
         self._digests = [hmac.new(_key(secret), digestmod="sha256") for secret in secrets]
 
@@ -82,6 +81,7 @@ class Signature:
 
     def fits(self) -> bool:
         """Returns whether the signature matches the body, with any of the secrets."""
+        # All signatures are compared, even after a match.
         fits = [hmac.compare_digest(self._given, _encoded(digest.digest())) for digest in self._digests]
         return any(fits)
 
@@ -128,10 +128,6 @@ def _check_secret(secret: Any, name: str) -> None:
         raise ConfigurationError(f"{name} must be a string, not {type(secret).__name__}: {_WHAT_IT_IS}")
     if not secret:
         raise ConfigurationError(f"{name} is empty: {_WHAT_IT_IS}")
-
-
-def _signature(body: bytes, consumer_secret: str) -> bytes:
-    return _encoded(hmac.digest(_key(consumer_secret), body, "sha256"))
 
 
 def _key(consumer_secret: str) -> bytes:

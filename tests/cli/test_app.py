@@ -90,6 +90,7 @@ def test_it_tells_its_version_and_whether_the_extension_is_used(capsys: pytest.C
         ("audience upload --account a --audience b", "FILE is missing: CSV (any usual delimiter), JSON Lines"),
         ("audience upload people.csv --acount=a --audience b", "no option --acount=a; did you mean --account? (see"),
         ("audience lint people.csv --smaple 3", "no option --smaple; did you mean --sample? (see"),
+        ("audience lint people.csv --no-json", "no option --no-json; to use a file of this name, write ./--no-json"),
         ("audience lint people.csv --fast", "no option --fast; to use a file of this name, write ./--fast (see"),
         ("jobs show --jsan", "Unknown option: --jsan. Did you mean --json? (see"),
         ("jobs show", "JOB is missing: Id of a job"),

@@ -198,7 +198,7 @@ async def test_a_person_who_denies_is_heard_and_nothing_is_stored(
 async def test_no_pin_is_no_sign_in(app: Shell, keyboard: Keyboard, text: bytes) -> None:
     keyboard.type(text)
     keyboard.leave()
-    done = await app.run("auth", "login", "--pin")
+    done = await app.run("auth", "login")
     assert (done.status, done.err) == (2, "socialapi: no PIN was given; nothing was stored\n")
 
 
@@ -217,8 +217,6 @@ async def test_a_page_is_waited_for_only_so_long(app: Shell) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--pin", "--callback-port", "1"), "--pin cannot be combined with --callback-port"),
-        (("--pin", "--oauth2"), "--pin cannot be combined with --oauth2"),
         (("--oauth2", "--access-type", "read"), "--access-type has no effect with --oauth2"),
         (("--oauth2", "--screen-name", "a"), "--screen-name has no effect with --oauth2"),
         (("--client-id", "x"), "--client-id has no effect without --oauth2"),

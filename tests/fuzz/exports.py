@@ -13,7 +13,7 @@ import attrs
 import orjson
 
 import socialapi.models
-from socialapi.cli.formats import Csv, Destination, ListKind, Parquet, csv_paths
+from socialapi.cli.formats import Csv, ListKind, Parquet, csv_paths
 from socialapi.errors import InvalidInput
 from socialapi.models.model import Model
 from socialapi.models.oauth import HoldsSecret
@@ -73,7 +73,7 @@ def _check_parquet(posts: list[Post]) -> None:
     from pyarrow import parquet
 
     file = io.BytesIO()
-    writer: Parquet[Post] = Parquet(POSTS, Destination(file))
+    writer: Parquet[Post] = Parquet(POSTS, file, is_file=True)
     for post in posts:
         writer.add(post)
     writer.close(is_complete=True)

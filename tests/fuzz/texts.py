@@ -15,7 +15,7 @@ from oauthlib.oauth1.rfc5849 import utils
 from socialapi.cli.credential_store import misspelled_variables
 from socialapi.cli.emulator import _place, _target
 from socialapi.cli.listing import is_position
-from socialapi.cli.options import _moment, _region, _whole, dated_path, mapping_of, time
+from socialapi.cli.options import _whole, dated_path, mapping_of, time
 from socialapi.cli.sign_in import Loopback, _code_of, _verifier_of
 from socialapi.cli.webhooks import _parameter
 from socialapi.config import Config, is_file_path
@@ -174,9 +174,7 @@ def _options(data: bytes) -> None:
         lambda: dated_path(None, [token]),
         lambda: mapping_of([text]),
         lambda: is_position(None, text),
-        lambda: _region(None, text),
         lambda: _whole(None, [token]),
-        lambda: _moment("--expires-at")(None, text),
         lambda: _target(text),
         lambda: time("--start", text),
         lambda: _parameter(text),

@@ -371,8 +371,7 @@ a typed PIN
 starting a background emulator
     cli/emulator.py _Background.noted sleep
     cli/emulator.py _detach wait
-    cli/emulator.py _ready_line readline
-    cli/emulator.py _ready_line wait_for
+    cli/emulator.py private_emulator readline
     cli/emulator.py _ready_line_within readline
     cli/emulator.py _ready_line_within wait
 adding a webhook target to an emulator
@@ -382,7 +381,7 @@ the upload that the demo kills, until it is halfway
     cli/demo.py _kill_upload timeout
     cli/demo.py _kill_upload wait
 ending a background emulator
-    cli/emulator.py _wait_until_ended sleep
+    cli/emulator.py _stop sleep
     cli/emulator.py private_emulator wait
     cli/emulator.py private_emulator wait_for
 requests in the ledger

@@ -450,8 +450,8 @@ UNBOUNDED: Final = _by_row("""
 It takes the seconds or the event that its caller bounds.
     session/clock.py SystemClock.sleep sleep
     session/clock.py acquire_with_timeout acquire
-    session/clock.py _end_within sleep
-    session/clock.py _end_within wait
+    session/clock.py acquire_with_timeout run_with_timeout
+    session/clock.py wait_for_event run_with_timeout
     session/clock.py wait_for_event wait
     session/clock.py run_with_timeout sleep
     session/clock.py run_with_timeout wait
@@ -565,7 +565,6 @@ It waits for tasks that it has cancelled.
     emulator/platform/streaming.py LiveStream.serve gather
     integrations/redis.py RedisTokenCache.lock gather
     integrations/redis_window.py WindowScript.aclose gather
-    session/clock.py _end_within gather
     session/clock.py run_with_timeout gather
     session/pager.py _PageAhead.aclose gather
     session/session.py Session.aclose gather

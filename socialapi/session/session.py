@@ -62,30 +62,6 @@ if TYPE_CHECKING:
     from socialapi.session.transport import LiveReply, Transport
 
 
-class RetryBudget:
-    """A retry budget for one host. Each success adds one retry, up to `size`; each retry costs one.
-
-    A host that answers two of every three requests never exhausts it. A host that answers none exhausts it after `size`
-    retries.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._left = size
-
-    def earn(self) -> None:
-        """Adds a retry after a success."""
-        if self._left < self._size:
-            self._left += 1
-
-    def spend(self) -> bool:
-        """Takes one retry. Returns False if none is left."""
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
-
-
 A = TypeVar("A", bound="Reply | LiveReply")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -146,7 +122,9 @@ class Session:
         )
         self.network = network
         self._open_transport = open_transport
-        self._budgets = collections.defaultdict[str, RetryBudget](lambda: RetryBudget(config.retry_budget))
+        # By host. Each success adds a retry, and each retry costs one: a host that answers two of every three requests
+        # never runs out of them.
+        self._retries_left = collections.defaultdict[str, int](lambda: config.retry_budget)
         self._limit_headers = LimitHeaders(config.rate_limit_header_prefixes)
         self._plans: dict[Route[Any], Plan[Any]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -291,7 +269,8 @@ class Session:
                 call.attempt += 1
                 outcome = await self._attempt(call, self._transport.send)
                 if isinstance(outcome, Reply) and call.failure is None:
-                    self._budgets[call.request.origin].earn()
+                    left = self._retries_left[call.request.origin]
+                    self._retries_left[call.request.origin] = min(left + 1, self.config.retry_budget)
                     return outcome
                 if not await self._renewed(call, outcome):
                     await self._wait_or_raise(call, outcome)
@@ -538,9 +517,11 @@ class Session:
         if isinstance(decision, GiveUp):
             self._raise(call, outcome, decision)
         seconds = decision.seconds
-        if not self._budgets[call.request.origin].spend():
-            if call.options.policy.max_elapsed_seconds is None:
-                self._raise(call, outcome, GiveUp("attempts"))
+        if self._retries_left[call.request.origin] > 0:
+            self._retries_left[call.request.origin] -= 1
+        elif call.options.policy.max_elapsed_seconds is None:
+            self._raise(call, outcome, GiveUp("attempts"))
+        else:
             # A job keeps retrying until its time is up, but slows down for a host that does not answer.
             seconds = max(seconds, min(BACKOFF_CEILING_SECONDS, call.options.policy.max_wait_seconds))
         logger.info(

@@ -190,6 +190,17 @@ class Session:
             if not route.label:  # a route defined by the caller is a new object in every call
                 self._plans[route] = plan
         return plan
+        results: list[R] = []
+
+        def accept(reply: Reply) -> Failure | None:
+            try:
+                results.append(read_result(route, reply))
+            except DecodeError as problem:
+                return Failure("unknown", problem.fault, reply.status)
+            except ApiError:
+                pass  # raised below, when the reply is read again
+            return None
+
 
     async def call(self, call: Call[R]) -> R:
         """Returns the decoded result. Every failure is raised as a SocialApiError.
@@ -198,9 +209,9 @@ class Session:
         """
         route = call.request.target.route
         if route.retry_undecodable:
-            result = await self._call_until_decoded(call)
-        else:
-            result = self.result_of(call, await self.send(call))
+            call.accept = accept
+        reply = await self.send(call)
+        result = results[0] if results else self.result_of(call, reply)
         self.usage.count_read(route, result)
         return result
 
@@ -213,23 +224,6 @@ class Session:
             error = problem
         # Without the frames that read the response, because they may contain tokens.
         raise call.located(error).with_traceback(None)
-
-    async def _call_until_decoded(self, call: Call[R]) -> R:
-        route = call.request.target.route
-        results: list[R] = []
-
-        def accept(reply: Reply) -> Failure | None:
-            try:
-                results.append(read_result(route, reply))
-            except DecodeError as problem:
-                return Failure("unknown", problem.fault, reply.status)
-            except ApiError:
-                pass  # raised below, when the reply is read again
-            return None
-
-        call.accept = accept
-        reply = await self.send(call)
-        return results[0] if results else self.result_of(call, reply)
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Returns a task that ends with this session at the latest. Raises RuntimeError if the session is closed."""
@@ -434,7 +428,8 @@ class Session:
             slot.unsent()
 
     def _observe(self, call: Call[Any], outcome: Outcome, seconds: float) -> None:
-        failure = call.failure
+        """Logs an attempt and reports it to the call's observer and to `on_reply`, whose first error is logged."""
+        request, failure = call.request, call.failure
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(
                 "%s %s: %s in %.0f ms (attempt %d)",
@@ -446,21 +441,17 @@ class Session:
                 extra=_facts(call, outcome) | {"socialapi_duration_seconds": seconds},
             )
         if call.observer is not None:
-            call.observer(Attempt(seconds, call.request.body_bytes, failure))
-        if self._on_reply is not None:
-            self._tell(self._on_reply, call, outcome, seconds)
-
-    def _tell(self, on_reply: Callable[[ReplyInfo], object], call: Call[Any], outcome: Outcome, seconds: float) -> None:
-        """Calls the caller's function with the result of an attempt. Logs its first error, and ignores others."""
-        request, status = call.request, None
+            call.observer(Attempt(seconds, request.body_bytes, failure))
+        if self._on_reply is None:
+            return
+        status: int | None = None
         headers: Mapping[str, str] = {}
         if not isinstance(outcome, TransportError):
             status, headers = outcome.status, outcome.headers
         shown = {} if request.target.route.family is OAUTH else headers
         path = urlsplit(request.url).path
-        info = ReplyInfo(request.method, path, status, shown, request_id(headers), seconds, call.attempt)
         try:
-            on_reply(info)
+            self._on_reply(ReplyInfo(request.method, path, status, shown, request_id(headers), seconds, call.attempt))
         except Exception:
             if not self._on_reply_failed:
                 self._on_reply_failed = True

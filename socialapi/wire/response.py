@@ -2,7 +2,6 @@
 
 import codecs
 import contextlib
-import functools
 import itertools
 import json
 import math
@@ -148,8 +147,7 @@ def read_result(route: Route[R], reply: Reply) -> R:
     if not reply.ok:
         raise read_error(reply)
     try:
-        if reply.max_bytes is not None:
-            reply.check_complete(executed=False)
+        reply.check_complete(executed=False)
         return _read_success(route, reply)
     except DecodeError as problem:
         error = DecodeError(problem.path, problem.reason)
@@ -425,7 +423,7 @@ def _webhook_failure(body: Any) -> str | None:
     """Returns the reason for a webhook failure, from any string of a response."""
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
-    pattern = _one_of(WEBHOOK_FAILURES)
+    pattern = re.compile(rf"\b(?:{'|'.join(WEBHOOK_FAILURES)})\b")
     texts = itertools.islice(_texts(body, _TELLING | {"data", "parameters", "type"}), MAX_ERRORS)
     found = (pattern.search(text, 0, MAX_SEARCHED) for text in texts)
     return next((match.group() for match in found if match), None)
@@ -457,11 +455,6 @@ def _named(members: Iterable[tuple[str, Any]], names: AbstractSet[str]) -> list[
     return [part for name, part in members if "".join(filter(str.isalpha, name)).lower() in names]
 
 
-@functools.cache
-def _one_of(words: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b")
-
-
 _TELLING: Final = frozenset({"title", "detail", "details", "reason", "code", "message", "msg", "description"}) | {
     *("error", "errors", "errormsg", "errormessage", "errordescription", "fault", "faultstring", "exception")
 }
@@ -488,7 +481,7 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
         for item in entry[:MAX_ERRORS] if isinstance(entry, list) else (entry,):
             if not isinstance(item, dict) or not item:
                 continue
-            index = _index(item.get("index"))
+            index = scalars.read_or_none(scalars.whole_number, item.get("index"))
             error = read_service_error(item)
             found.append(
                 OperationError(
@@ -501,13 +494,6 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
                 )
             )
     return found
-
-
-def _index(value: Any) -> int | None:
-    try:
-        return scalars.whole_number(value)
-    except DecodeError:
-        return None
 
 
 def _summary(reply: Reply, body: Any, *, has_reason: bool) -> str:

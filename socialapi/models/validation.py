@@ -297,8 +297,6 @@ def _annotated(base: Any, *metadata: Any) -> Check:
 
 def _all_of(first: Check, *rest: Check) -> Check:
     """Returns a check of the type followed by the constraints, which need a value of that type."""
-    if not rest:
-        return first
     scalars = [each for each in rest if isinstance(each, _Scalar)]
     if isinstance(first, _Scalar) and len(scalars) == len(rest):
         return _Constrained(first, *scalars)

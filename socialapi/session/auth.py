@@ -43,9 +43,7 @@ _TRANSIENT_ERRORS: Final = (TransportError, RateLimited, RateLimitTooLong, Serve
 
 
 def refuses_token(refusal: ApiError) -> bool:
-    """Returns whether the response rejects the token. The service may then accept a new token."""
-    if refusal.status != 401:
-        return False
+    """Returns whether a response with status 401 rejects the token. The service may then accept a new token."""
     codes = {str(code).lower() for code in refusal.codes}
     if codes & _DEAD_TOKEN or "invalid_token" in refusal.headers.get("www-authenticate", "").lower():
         return True

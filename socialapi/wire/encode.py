@@ -267,13 +267,8 @@ def _undeclared(value: Any) -> Any:
     raise InvalidInput(says)
 
 
-def _shaped_fields(shapes: Mapping[str, Shape], given: Any) -> Any:
-    """Returns the fields that have a value. A misspelled field becomes `Unshapeable`, with a suggestion. Returns
-    anything but a mapping unchanged.
-    """
-    # The test for the abstract class is slow.
-    if given.__class__ is not dict and not isinstance(given, Mapping):
-        return given
+def _shaped_fields(shapes: Mapping[str, Shape], given: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Returns the fields that have a value. A misspelled field becomes `Unshapeable`, with a suggestion."""
     found: dict[Any, Any] = {}
     for name, value in given.items():
         shape = shapes.get(name)

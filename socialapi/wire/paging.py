@@ -55,7 +55,7 @@ def read_page(result: Any, body: Any) -> Page[Any]:
         data=data,
         includes=includes,
         meta=meta,
-        errors=() if envelope.get("errors") is None else read_errors(envelope["errors"]),
+        errors=read_errors(envelope.get("errors")),
         undecoded=(*undecoded, *odd),
         item_type=kind,
         places=_places(items, undecoded) if undecoded else None,

@@ -203,8 +203,7 @@ def _read_tokens(result: type[R], reply: Reply) -> R:
     body, _ = _unwrapped(result, scalars.only(_decode_tokens(reply.content)))
     found: R
     if not isinstance(body, dict):
-        found = structure(body, result)
-        return found
+        raise DecodeError("", "expected an object")
     if not any(body.get(name) for name in _TOKENS) and (
         not _ERRORS.isdisjoint(_refusal(body)) or any(_texts(body, _TELLING))
     ):
@@ -329,7 +328,7 @@ def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
 
 def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
     """Returns the result, with the response's errors and other fields if the result has attributes for them."""
-    errors = read_errors(body["errors"]) if body.get("errors") is not None else ()
+    errors = read_errors(body.get("errors"))
     if isinstance(result, tuple):
         return cast("R", Items.of(result, errors))
     if isinstance(result, Model):

@@ -20,14 +20,7 @@ from socialapi.problems import BrokenRule
 OperationType = Literal["Update", "Delete"]
 IdentifierKind = Literal["email", "device_id", "handle", "service_id", "phone_number", "partner_user_id"]
 
-IDENTIFIER_KINDS: Final[tuple[IdentifierKind, ...]] = (
-    "email",
-    "device_id",
-    "handle",
-    "service_id",
-    "phone_number",
-    "partner_user_id",
-)
+IDENTIFIER_KINDS: Final[tuple[IdentifierKind, ...]] = get_args(IdentifierKind)
 DO_NOT_REACH_KINDS: Final[tuple[IdentifierKind, ...]] = ("email", "phone_number")
 
 MAX_OPERATIONS: Final = 2_500

@@ -213,7 +213,7 @@ def _uses(body: list[ast.stmt], modules: dict[str, str]) -> Iterator[tuple[str, 
             continue
         called = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
         through = [use for name, uses in private.items() if name in called for use in uses]
-        if "_destination" in called:
+        if not called.isdisjoint(("_destination", "_upload")):
             through += private["__init__"]
         for module, name in (*_named(function, modules), *through):
             yield function.name, module, name

@@ -1,5 +1,6 @@
 """Custom audiences, audience permissions and do-not-reach lists."""
 
+import calendar
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar, get_args
@@ -19,14 +20,7 @@ from socialapi.problems import BrokenRule
 OperationType = Literal["Update", "Delete"]
 IdentifierKind = Literal["email", "device_id", "handle", "service_id", "phone_number", "partner_user_id"]
 
-IDENTIFIER_KINDS: Final[tuple[IdentifierKind, ...]] = (
-    "email",
-    "device_id",
-    "handle",
-    "service_id",
-    "phone_number",
-    "partner_user_id",
-)
+IDENTIFIER_KINDS: Final[tuple[IdentifierKind, ...]] = get_args(IdentifierKind)
 DO_NOT_REACH_KINDS: Final[tuple[IdentifierKind, ...]] = ("email", "phone_number")
 
 MAX_OPERATIONS: Final = 2_500
@@ -40,7 +34,8 @@ NO_IDENTIFIER: Final = "has no identifier"
 PartnerId = Annotated[str, Pattern(r"\s*\S[\s\S]*", "must not be blank")]
 
 
-def _identified(user: Mapping[str, Any]) -> Iterator[BrokenRule]:
+def _identified(user: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    """Yields a violation for a user without any identifier."""
     if not any(user.values()):
         yield BrokenRule(path="", reason=NO_IDENTIFIER, code="MISSING_PARAMETER")
 
@@ -68,10 +63,7 @@ class AudienceUser(Exported):
     phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
     partner_user_id: tuple[PartnerId, ...] = attrs.field(default=(), converter=_texts, repr=False)
 
-    @staticmethod
-    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a violation for a user without any identifier."""
-        return _identified(data)
+    conditions = staticmethod(_identified)
 
     def __repr__(self) -> str:
         counts = {kind: len(getattr(self, kind)) for kind in IDENTIFIER_KINDS}
@@ -188,10 +180,7 @@ class DoNotReachUser(Exported):
     email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
     phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
 
-    @staticmethod
-    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a violation for a user without any identifier."""
-        return _identified(data)
+    conditions = staticmethod(_identified)
 
     def __repr__(self) -> str:
         return f"DoNotReachUser(email=<{len(self.email)}>, phone_number=<{len(self.phone_number)}>)"
@@ -267,12 +256,8 @@ class DoNotReachList(Model):
 def months_later(start: datetime.datetime, months: int) -> datetime.datetime:
     """Returns the same day and time some months later, or the last day of a shorter month."""
     year, month0 = divmod(start.year * 12 + start.month - 1 + months, 12)
-    for day in range(start.day, start.day - 4, -1):
-        try:
-            return start.replace(year=year, month=month0 + 1, day=day)
-        except ValueError:
-            continue
-    raise AssertionError("every month has at least 28 days")
+    _, days = calendar.monthrange(year, month0 + 1)
+    return start.replace(year=year, month=month0 + 1, day=min(start.day, days))
 
 
 BEFORE_DEFAULT_EXPIRY: Final = (

@@ -177,7 +177,7 @@ class Card(Model):
     deleted: bool | None = None
 
 
-def _layout_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+def _layout_rules(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
     """Yields the violations in components or slides. Each layout needs exactly one component with media and one with a
     destination.
     """
@@ -203,11 +203,7 @@ class CardDraft(Record):
     slides: Annotated[tuple[Components, ...], MinLen(1)] | Unset = UNSET
 
     alternatives: ClassVar = Alternatives(("components", "slides"), exclusive=True)
-
-    @staticmethod
-    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the violations in the components or slides."""
-        yield from _layout_rules(data)
+    conditions = staticmethod(_layout_rules)
 
 
 @attrs.define(kw_only=True)
@@ -219,11 +215,7 @@ class CardChanges(Record):
     slides: Annotated[tuple[Components, ...], MinLen(1)] | Unset = UNSET
 
     alternatives: ClassVar = Alternatives(("components", "slides"), required=False, exclusive=True)
-
-    @staticmethod
-    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the violations in the layout. The rules are the same as for a new card."""
-        yield from _layout_rules(data)
+    conditions = staticmethod(_layout_rules)
 
 
 class CardsQuery(CursorQuery, total=False):

@@ -271,11 +271,9 @@ def conversation_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
             yield BrokenRule(path=f"{ordinal}_cta_tweet", reason=reason, code="MISSING_PARAMETER")
 
 
-def _of_draft(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    yield from conversation_rules(data)
-
-
-VideoConversationCardDraft = Annotated[VideoConversationCardFields, Conditions(_of_draft)]
+VideoConversationCardDraft = Annotated[
+    VideoConversationCardFields, Conditions(lambda data, _: conversation_rules(data))
+]
 
 
 PostName = Annotated[str, MaxLen(80)]

@@ -1,5 +1,6 @@
 """Amounts of money as integer millionths, and ISO 4217 currency codes without codes for funds, metals and tests."""
 
+import contextlib
 import decimal
 import re
 from decimal import Decimal
@@ -64,32 +65,20 @@ class Micros(Exported):
             raise InvalidInput("an amount is a Decimal, a whole number or a string, never a float")
         if isinstance(amount, str) and not _PLAIN.fullmatch(amount):
             raise InvalidInput("an amount is a decimal number, for example 5.50")
-        with decimal.localcontext() as context:
-            context.prec = _DIGITS
-            context.traps[decimal.Inexact] = True
-            fault = ""
-            try:
-                exact = Decimal(amount)
-                if not exact.is_finite():
-                    raise InvalidInput("an amount is a decimal number, for example 5.50")
-                if exact.adjusted() > _DIGITS // 2:
-                    raise InvalidInput("the amount is too large")
-                scaled = exact * MICROS_PER_UNIT
-                if scaled != scaled.to_integral_value():
-                    raise InvalidInput("an amount has at most six decimal places")
-            except decimal.Inexact:  # more digits than any amount has
-                scaled, fault = Decimal(), "an amount has at most six decimal places"
-            except decimal.DecimalException:
-                scaled, fault = Decimal(), "an amount is a decimal number, for example 5.50"
-        if fault:
-            raise InvalidInput(fault)
-        return cls(int(scaled), currency)
+        exact = Decimal(amount)
+        if not exact.is_finite():
+            raise InvalidInput("an amount is a decimal number, for example 5.50")
+        if exact.adjusted() > _DIGITS // 2:
+            raise InvalidInput("the amount is too large")
+        exactly = decimal.Context(prec=_DIGITS, traps=[decimal.Inexact])
+        with contextlib.suppress(decimal.Inexact), decimal.localcontext(exactly):
+            return cls(int((exact * MICROS_PER_UNIT).to_integral_exact()), currency)
+        raise InvalidInput("an amount has at most six decimal places")
 
     @property
     def decimal(self) -> Decimal:
         """The exact amount in units of the currency: 5.5 for 5,500,000 millionths."""
-        with decimal.localcontext() as context:
-            context.prec = _DIGITS
+        with decimal.localcontext(prec=_DIGITS):
             return Decimal(self.value) / MICROS_PER_UNIT
 
     def __int__(self) -> int:

@@ -1,7 +1,7 @@
 """Filtered-stream rules and streaming connections."""
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Final
 
 import attrs
@@ -66,12 +66,6 @@ class RulesSummary(Model):
     invalid: int | None = None
     deleted: int | None = None
     not_deleted: int | None = None
-
-
-def summary_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the counts of a change, from the `meta` of its page."""
-    found = meta.get("summary")
-    return found if isinstance(found, Mapping) else {}
 
 
 # `all` in the path would call another endpoint, which ends every connection of the app.

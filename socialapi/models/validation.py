@@ -292,13 +292,11 @@ def _annotated(base: Any, *metadata: Any) -> Check:
         return _tagged(members_by_tag(base, metadata[0].field), metadata[0].field)
     says_more = any(isinstance(item, Pattern) for item in metadata)  # about the same text
     rules = (item for item in metadata if not (says_more and isinstance(item, IsId)))
-    return _all_of(checker(base), *map(_constraint, rules))
+    return _all_of(checker(base), *(_CONSTRAINTS[type(rule)](rule) for rule in rules))
 
 
 def _all_of(first: Check, *rest: Check) -> Check:
     """Returns a check of the type followed by the constraints, which need a value of that type."""
-    if not rest:
-        return first
     scalars = [each for each in rest if isinstance(each, _Scalar)]
     if isinstance(first, _Scalar) and len(scalars) == len(rest):
         return _Constrained(first, *scalars)
@@ -471,13 +469,6 @@ def _array(item: Check) -> Check:
                 item(each, (path, index), report, now)
 
     return check
-
-
-def _constraint(rule: Any) -> Check:
-    for kind, build in _CONSTRAINTS.items():
-        if isinstance(rule, kind):
-            return build(rule)
-    raise TypeError(f"there is no check for the rule {rule!r}")
 
 
 def _pattern(rule: Pattern) -> Check:

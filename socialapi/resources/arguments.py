@@ -70,21 +70,16 @@ def check_argument(name: str, kind: Any, value: object) -> None:
 
     The message contains the argument's name, not its value. A path must also be a valid file path.
     """
-    members, takes_path = _accepted(kind)
+    members = _members(kind)
     if value.__class__ not in members and not any(_is_of(value, member) for member in members):
         says = " or ".join(dict.fromkeys(_SAYS.get(_base(member), _base(member).__name__) for member in members))
         raise invalid(name, f"must be {says}, not {type(value).__name__}")
-    if takes_path and isinstance(value, str | os.PathLike) and not is_file_path(value):
+    is_path = isinstance(value, str | os.PathLike) and os.PathLike in map(_base, members)
+    if is_path and not is_file_path(value):
         raise invalid(name, "must be a path that is not empty and contains neither NUL nor an unpaired surrogate")
 
 
 @functools.cache
-def _accepted(kind: Any) -> tuple[tuple[Any, ...], bool]:
-    """Returns the types that a value may have, and whether a path is allowed."""
-    members = _members(kind)
-    return members, os.PathLike in map(_base, members)
-
-
 def _members(kind: Any) -> tuple[Any, ...]:
     """Returns the types that a value may have: the members of a union, or the types of a Literal's values."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)

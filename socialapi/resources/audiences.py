@@ -172,24 +172,6 @@ def right_options(declared: Any, options: Mapping[str, Any], faults: Faults) -> 
 _LIKE_A_REGION: Final = re.compile("[A-Za-z0-9 _-]{0,8}")
 
 
-async def run_upload(
-    session: Session,
-    options: CallOptions,
-    destination: Destination,
-    records: Records,
-    declared: Any,
-    keywords: Mapping[str, Any],
-) -> UploadReport:
-    """Runs an upload job and returns its report."""
-    faults = Faults()
-    right = right_options(declared, keywords, faults)
-    with shown(right, records) as shown_options:
-        with faults:
-            job = UploadJob(session, destination, records, UploadOptions(**shown_options), options)
-        faults.refuse()
-        return await job.run()
-
-
 def _operation(given: Any) -> Operation:
     if isinstance(given, Mapping):
         return made_from(Operation, given)
@@ -206,57 +188,6 @@ def _user(given: Any) -> AudienceUser | DoNotReachUser:
     if isinstance(given, AudienceUser | DoNotReachUser):
         return given
     raise InvalidInput(f"users must be AudienceUser, as in AudienceUser(email=…), not {type(given).__name__}")
-
-
-async def send_operations(
-    session: Session,
-    options: CallOptions,
-    destination: Destination,
-    operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
-    default_region: str | None,
-    phone_format: PhoneFormat,
-    *,
-    require_hashed: bool,
-) -> UploadCounts:
-    """Normalizes, hashes and sends operations in one request. Returns the counts.
-
-    Nothing is sent if any identifier is invalid.
-    """
-    faults, now = Faults(), session.now()
-    given = {"default_region": default_region, "phone_format": phone_format, "require_hashed": require_hashed}
-    right_options(LintKeywords, given, faults)
-    faults.refuse()
-    expiry = default_expiry(destination, now)
-    shapes: list[dict[str, Any]] = []
-    broken: list[BrokenRule] = []
-    users = 0
-    for index, operation in enumerate(map(_operation, as_iterable(operations))):
-        prepared = []
-        for position, user in enumerate(map(_user, operation.params.users)):
-            identifiers, rules = prepare_user(
-                user, destination.kinds, default_region, phone_format, require_hashed=require_hashed
-            )
-            if identifiers:  # otherwise, `rules` has the reason
-                prepared.append(identifiers)
-            path = f"[{index}].params.users[{position}]"
-            broken += [attrs.evolve(rule, path=f"{path}.{rule.path}" if rule.path else path) for rule in rules]
-            users += 1
-            await yield_if_due()
-        times = shaped(type(operation.params), attrs.evolve(operation.params, users=()))
-        params = ({} if expiry is None else {"expires_at": expiry}) | times | {"users": prepared}
-        shapes.append({"operation_type": operation.operation_type, "params": params})
-    if not shapes:
-        raise InvalidInput("there are no operations to send")
-    most = session.config.max_operations
-    if most is not None and len(shapes) > most:
-        raise InvalidInput(f"{len(shapes):,} operations are more than the {most:,} of Config.max_operations")
-    body = destination.target.route.body
-    # With `max_operations`, the documented maximum number of operations does not apply.
-    declared = body if most is None else get_args(body)[0]
-    refuse([*broken, *broken_rules(declared, shapes, now=now)])
-    target = destination.target
-    request = session.plan(target.route).assemble(target, {}, (json_bytes(shapes),))
-    return await send_until_counted(session, request, users, options=options)
 
 
 class _KnownToSync(SyncKeywords, total=False):
@@ -290,15 +221,57 @@ class UploadResource(Resource):
         again. Raises InvalidInput with all errors before it sends anything, and ApiError with `operation_errors` if the
         service rejects individual operations.
         """
-        return await send_operations(
-            self._session,
-            self._options,
-            self._destination,
-            operations,
-            default_region,
-            phone_format,
-            require_hashed=require_hashed,
-        )
+        faults, now = Faults(), self._session.now()
+        given = {"default_region": default_region, "phone_format": phone_format, "require_hashed": require_hashed}
+        right_options(LintKeywords, given, faults)
+        faults.refuse()
+        shapes, broken, users = await self._prepared(operations, given, now)
+        if not shapes:
+            raise InvalidInput("there are no operations to send")
+        most = self._session.config.max_operations
+        if most is not None and len(shapes) > most:
+            raise InvalidInput(f"{len(shapes):,} operations are more than the {most:,} of Config.max_operations")
+        target = self._destination.target
+        body = target.route.body
+        # With `max_operations`, the documented maximum number of operations does not apply.
+        declared = body if most is None else get_args(body)[0]
+        refuse([*broken, *broken_rules(declared, shapes, now=now)])
+        request = self._session.plan(target.route).assemble(target, {}, (json_bytes(shapes),))
+        return await send_until_counted(self._session, request, users, options=self._options)
+
+    async def _prepared(
+        self, operations: Any, reading: Mapping[str, Any], now: datetime.datetime
+    ) -> tuple[list[dict[str, Any]], list[BrokenRule], int]:
+        """Returns the operations in JSON with normalized and hashed identifiers, the errors, and the number of users."""
+        expiry = default_expiry(self._destination, now)
+        shapes: list[dict[str, Any]] = []
+        broken: list[BrokenRule] = []
+        users = 0
+        for index, operation in enumerate(map(_operation, as_iterable(operations))):
+            prepared = []
+            for position, user in enumerate(map(_user, operation.params.users)):
+                identifiers, rules = prepare_user(user, self._destination.kinds, **reading)
+                if identifiers:  # otherwise, `rules` has the reason
+                    prepared.append(identifiers)
+                path = f"[{index}].params.users[{position}]"
+                broken += [attrs.evolve(rule, path=f"{path}.{rule.path}" if rule.path else path) for rule in rules]
+                users += 1
+                await yield_if_due()
+            times = shaped(type(operation.params), attrs.evolve(operation.params, users=()))
+            params = ({} if expiry is None else {"expires_at": expiry}) | times | {"users": prepared}
+            shapes.append({"operation_type": operation.operation_type, "params": params})
+        return shapes, broken, users
+
+    async def _upload(self, records: Records, declared: Any, keywords: Mapping[str, Any]) -> UploadReport:
+        """Runs an upload job and returns its report."""
+        faults = Faults()
+        right = right_options(declared, keywords, faults)
+        with shown(right, records) as shown_options:
+            with faults:
+                settings = UploadOptions(**shown_options)
+                job = UploadJob(self._session, self._destination, records, settings, self._options)
+            faults.refuse()
+            return await job.run()
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
         """Reads the input as `upload` would, and reports what to expect.
@@ -351,9 +324,7 @@ class CustomAudience(UploadResource):
         rejects the job, if it cannot be reached for `Config.max_elapsed_seconds`, or if reading the input fails.
         """
         records = with_hidden_addresses(records)
-        return await run_upload(
-            self._session, self._options, self._destination, records, AudienceUploadKeywords, options
-        )
+        return await self._upload(records, AudienceUploadKeywords, options)
 
     async def sync(
         self, desired: Records, *, snapshot: str | os.PathLike[str], **options: Unpack[SyncKeywords]
@@ -416,7 +387,7 @@ class DoNotReachListResource(UploadResource):
         follows a flush (`flush_after_seconds`).
         """
         records = with_hidden_addresses(records)
-        return await run_upload(self._session, self._options, self._destination, records, UploadKeywords, options)
+        return await self._upload(records, UploadKeywords, options)
 
     async def delete(self) -> DoNotReachList:
         """Deletes the list (`DELETE accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id`).

@@ -19,7 +19,7 @@ from socialapi.models.content import (
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields, names_of, selected_by
 from socialapi.models.validation import Faults
-from socialapi.resources.arguments import check_argument, check_further
+from socialapi.resources.arguments import check_further
 from socialapi.resources.resource import Resource, unless_empty, without_none
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
@@ -44,10 +44,6 @@ class Articles(Resource):
         faults = Faults()
         with faults:
             check_further(self.draft, further)
-        with faults:
-            check_argument("content_state", Mapping, content_state)
-        with faults:
-            check_argument("cover_media", Mapping | None, cover_media)
         body = {**further, "title": title, "content_state": content_state, **without_none(cover_media=cover_media)}
         return await self._call(routes.ARTICLE_DRAFT, body=body, faults=faults)
 
@@ -67,8 +63,6 @@ class News(Resource):
         `start` is a stored `Pager.position`.
         """
         faults, parameters = _checked(self.search, further, news_fields)
-        with faults:
-            check_argument("query", str, query)
         return self._pages(routes.NEWS_SEARCH, query={"query": query, **parameters}, start=start, faults=faults)
 
     async def get(

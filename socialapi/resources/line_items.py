@@ -24,7 +24,7 @@ from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import line_items as routes
 from socialapi.session.pager import Pager
 from socialapi.wire.encode import json_shape, shaped
-from socialapi.wire.request import odd_ids, path_id, refuse
+from socialapi.wire.request import odd_ids, refuse
 
 
 class LineItems(Resource):
@@ -68,7 +68,6 @@ class LineItems(Resource):
             between = itertools.chain(rules_within_change(right, now), rules_with_campaign(right, budget_optimization))
         broken += [rule for rule in between if not any(name in f"{rule.path} {rule.reason}" for name in wrong)]
         refuse(broken and [*odd_ids({"line_item_id": line_item_id}), *broken])
-        path_id("line_item_id", line_item_id)
         return await self._call(routes.LINE_ITEM_UPDATE, body=body, line_item_id=line_item_id)
 
     async def delete(self, line_item_id: str | int) -> LineItem:

@@ -62,11 +62,6 @@ def code_challenge(verifier: str) -> str:
     return _base64url(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
-def new_state(random: bytes) -> str:
-    """Returns a `state` value, which links the redirect to the sign-in (RFC 6749, section 10.12)."""
-    return _base64url(random)
-
-
 def equal_in_constant_time(given: str, expected: str) -> bool:
     """Returns whether two strings are equal, compared in constant time."""
     return hmac.compare_digest(given.encode(), expected.encode())
@@ -233,7 +228,7 @@ class OAuth(Resource):
         """
         _check_url("redirect_uri", redirect_uri)
         verifier = code_verifier(secrets.token_bytes(MIN_RANDOM_BYTES))
-        state = new_state(secrets.token_bytes(MIN_RANDOM_BYTES)) if state is None else state
+        state = secrets.token_urlsafe(MIN_RANDOM_BYTES) if state is None else state
         query = {
             "response_type": "code",
             "client_id": client_id,

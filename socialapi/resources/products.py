@@ -2,7 +2,7 @@
 
 import datetime
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 import attrs
@@ -33,28 +33,20 @@ from socialapi.wire.encode import shaped
 from socialapi.wire.request import refuse
 
 
-def check_products(shapes: Sequence[Any], *, now: datetime.datetime) -> None:
-    """Raises InvalidInput with all errors in the products, including ids that occur more than once."""
-    refuse([*_broken(shapes, now), *_repeated(shapes)])
-
-
-def _broken(shapes: Sequence[Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    for index, shape in enumerate(shapes):
-        name = shape.get("id") if isinstance(shape, Mapping) else None
-        place = f"products[{index}]" + (f" ({name})" if isinstance(name, str) else "")
-        for rule in broken_rules(Product, shape, now=now):
-            yield attrs.evolve(rule, path=f"{place}.{rule.path}" if rule.path else place)
-
-
-def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
-    seen: set[Any] = set()
+def _broken_rules(shapes: Sequence[Any], now: datetime.datetime) -> list[BrokenRule]:
+    """Returns all errors in the products, and at the end the ids that occur more than once."""
+    broken, repeated, seen = list[BrokenRule](), list[BrokenRule](), set[str]()
     for index, shape in enumerate(shapes):
         product_id = shape.get("id") if isinstance(shape, Mapping) else None
+        place = f"products[{index}]" + (f" ({product_id})" if isinstance(product_id, str) else "")
+        for rule in broken_rules(Product, shape, now=now):
+            broken.append(attrs.evolve(rule, path=f"{place}.{rule.path}" if rule.path else place))
         if isinstance(product_id, str):
             if product_id in seen:
                 reason = "occurs more than once in this request, so the service would ignore all of them"
-                yield BrokenRule(path=f"products[{index}] ({product_id}).id", reason=reason)
+                repeated.append(BrokenRule(path=f"{place}.id", reason=reason))
             seen.add(product_id)
+    return broken + repeated
 
 
 class ProductReadingKeywords(TypedDict, total=False):
@@ -165,7 +157,7 @@ class Products(Resource):
         would ignore all products with that id. Use `upsert` for more products.
         """
         shapes = shaped(tuple[Product, ...], tuple(as_iterable(products)))
-        check_products(shapes, now=self._session.now())
+        refuse(_broken_rules(shapes, self._session.now()))
         results = await self._call(routes.PRODUCTS_PUT, body=ProductsBody(products=tuple(shapes)))
         return Items.of(results.products_response, results.partial_errors)
 

@@ -1,7 +1,8 @@
 """Stream rules, persistent streams, activity subscriptions and connections."""
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -226,7 +227,7 @@ class _Streaming(Resource):
         faults: Faults,
     ) -> Stream[T]:
         """Returns a stream. Raises InvalidInput with the errors in its options and those in `faults`."""
-        for name, kind in _LINK_OPTIONS.items():
+        for name, kind in typing.get_type_hints(LinkOptions).items():
             with faults:
                 check_argument(name, kind, getattr(options, name))
         if options.give_up_after_seconds != options.give_up_after_seconds:  # only NaN differs from itself
@@ -237,13 +238,6 @@ class _Streaming(Resource):
         if faults:
             self._refuse(faults, route.at(), query)
         return Stream(self._session, route.at(), query, self._options, options, event_id_paths=event_id_paths)
-
-
-_LINK_OPTIONS: Final[Mapping[str, Any]] = {
-    "on_gap": Callable | None,
-    "on_slow": Callable | None,
-    "give_up_after_seconds": float | None,
-}
 
 
 class FilteredStream(_Streaming):
@@ -319,16 +313,11 @@ class FilteredStream(_Streaming):
         `meta["summary"]` of the returned page counts them. `dry_run` only tests the request. Raises
         InvalidInput if there are neither ids nor values.
         """
-        faults = Faults()
-        with faults:
-            check_argument("dry_run", bool, dry_run)
         given = {"ids": flatten(ids), "values": tuple(as_iterable(values))}
         chosen = {name: each for name, each in given.items() if each}
         if not chosen:
             missing = BrokenRule(path="delete.ids", reason="needs the ids of the rules, or `values`")
-            with faults:
-                raise InvalidInput("delete_rules got no rule to delete", [missing])
-        faults.refuse()
+            raise InvalidInput("delete_rules got no rule to delete", [missing])
         return await self._change({"delete": chosen}, dry_run=dry_run)
 
     async def ensure_rules(

@@ -69,14 +69,10 @@ class Webhooks(Resource):
         """Returns a new webhook, or an existing one if creating it failed but may have succeeded."""
         try:
             return await self.create(url)
-        except (OutcomeUnknown, ServerError) as problem:
-            failure: Exception = problem
-        except DecodeError as problem:
-            if not problem.executed:
+        except (OutcomeUnknown, ServerError, DecodeError, WebhookRejected) as problem:
+            if isinstance(problem, DecodeError) and not problem.executed:
                 raise
-            failure = problem
-        except WebhookRejected as problem:
-            if problem.reason not in _MAY_EXIST:
+            if isinstance(problem, WebhookRejected) and problem.reason not in _MAY_EXIST:
                 raise
             failure = problem
         found = await self._find(url)
@@ -91,7 +87,12 @@ class Webhooks(Resource):
 
     async def _validated(self, webhook: WebhookConfig) -> WebhookConfig:
         """Returns the webhook after a new challenge. Raises WebhookRejected if it is still invalid."""
-        is_valid = await self._passes_challenge(webhook.id)
+        is_valid: bool | None = None
+        try:
+            is_valid = (await self.validate(webhook.id)).valid
+        except DecodeError as problem:
+            if not problem.executed:
+                raise
         if is_valid is not False:
             webhook = next((each for each in await self.list().collect() if each.id == webhook.id), None) or webhook
         # The response to the PUT decides; without a result in it, the list decides.
@@ -100,15 +101,6 @@ class Webhooks(Resource):
         refusal = WebhookRejected(200, summary=f"webhook {webhook.id} stays invalid: it did not pass the challenge")
         refusal.reason = "CrcValidationFailed"
         raise refusal
-
-    async def _passes_challenge(self, webhook_id: str) -> bool | None:
-        """Returns whether the webhook passes a new challenge; None if the response does not contain the result."""
-        try:
-            return (await self.validate(webhook_id)).valid
-        except DecodeError as problem:
-            if not problem.executed:
-                raise
-            return None
 
     def list(
         self, *, webhook_config_fields: WebhookConfigField | str | Sequence[WebhookConfigField | str] = ()

@@ -43,9 +43,7 @@ _TRANSIENT_ERRORS: Final = (TransportError, RateLimited, RateLimitTooLong, Serve
 
 
 def refuses_token(refusal: ApiError) -> bool:
-    """Returns whether the response rejects the token. The service may then accept a new token."""
-    if refusal.status != 401:
-        return False
+    """Returns whether a response with status 401 rejects the token. The service may then accept a new token."""
     codes = {str(code).lower() for code in refusal.codes}
     if codes & _DEAD_TOKEN or "invalid_token" in refusal.headers.get("www-authenticate", "").lower():
         return True
@@ -232,16 +230,13 @@ class AppOnlyAuthenticator:
     async def token(self, options: CallOptions | None = None) -> str:
         """Returns the token from memory, the cache, or the service, in this order."""
         failures = self._failures
-        if self._lock.locked():
-            seconds = None if options is None else options.token_wait_seconds
-            try:
-                async with asyncio.timeout(seconds):
-                    await self._lock.acquire()
-            except TimeoutError:
-                reason = f"another call is still fetching the token after {round(seconds or 0, 2):g} s"
-                raise self.requester.too_late(reason) from None
-        else:
-            await self._lock.acquire()
+        seconds = None if options is None else options.token_wait_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await self._lock.acquire()
+        except TimeoutError:
+            reason = f"another call is still fetching the token after {round(seconds or 0, 2):g} s"
+            raise self.requester.too_late(reason) from None
         try:
             failure = self._failure if self._token is None and self._failures > failures else None
             # The fetch that this call waited for has failed. After a transient failure, a call with other options
@@ -264,25 +259,22 @@ class AppOnlyAuthenticator:
             raise copy.copy(self._failure)
         async with self._cache.lock(self._key):
             # Another process may have fetched a token while this one waited for the lock.
-            token = await self._cached()
-            if token is None:
-                # Kept in memory before it is stored, so that the next call does not fetch again if the disk is full.
-                token = self._token = await self._ask(options)
-                await self._cache.store(self._key, token)
-        return token
-
-    async def _ask(self, options: CallOptions | None) -> str:
-        try:
-            token = Secret(await self._fetch(self.requester, options))
-        except SocialApiError as failure:
-            self._failures += 1
-            self._failed_with = options
-            self._failure = failure
-            if isinstance(failure, Forbidden) and TOKEN_RATE_CODE in failure.codes:
-                self._refused_until = self._clock.monotonic() + TOKEN_RATE_PAUSE_SECONDS
-            raise
-        self._pause.fetched(token)
-        return token
+            if (token := await self._cached()) is not None:
+                return token
+            try:
+                token = Secret(await self._fetch(self.requester, options))
+            except SocialApiError as failure:
+                self._failures += 1
+                self._failed_with = options
+                self._failure = failure
+                if isinstance(failure, Forbidden) and TOKEN_RATE_CODE in failure.codes:
+                    self._refused_until = self._clock.monotonic() + TOKEN_RATE_PAUSE_SECONDS
+                raise
+            self._pause.fetched(token)
+            # Kept in memory before it is stored, so that the next call does not fetch again if the disk is full.
+            self._token = token
+            await self._cache.store(self._key, token)
+            return token
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
         """Drops the rejected token and fetches a new one, unless another task has already replaced it.

@@ -55,35 +55,25 @@ class Authenticators:
         self.sign_ins: PendingSignIns = PendingSignIns()
         self._by_kind: dict[str, Authenticator] = {}
         self._credentials = tuple(credentials)
-        self._ask = ask
+        self._timeout_seconds = config.timeout_seconds
+        self._app: AppOnlyAuthenticator | None = None
         self._renewing: list[OAuth2UserAuthenticator] = []
-        self._config = config
-        self._apps: dict[AppOnly, AppOnlyAuthenticator] = {}
         for kind, credential in by_kind(credentials).items():
-            self._by_kind[kind] = self._make(credential, cache, clock, fetch)
+            if isinstance(credential, AppOnly):
+                self._app = AppOnlyAuthenticator(credential, cache, clock, fetch, config.base_url)
+                self._by_kind[kind] = self._app
+            elif isinstance(credential, OAuth1):
+                self._by_kind[kind] = OAuth1Authenticator(credential, clock)
+            elif isinstance(credential, Bearer):
+                self._by_kind[kind] = StaticAuthenticator(bearer_header(credential.token))
+            elif credential.refresh_token is None:
+                self._by_kind[kind] = StaticAuthenticator(bearer_header(credential.access_token))
+            else:
+                from socialapi.session import oauth2_user
 
-    def _make(
-        self,
-        credential: Credentials,
-        cache: TokenCache,
-        clock: Clock,
-        fetch: Fetch,
-    ) -> Authenticator:
-        if isinstance(credential, AppOnly):
-            app = AppOnlyAuthenticator(credential, cache, clock, fetch, self._config.base_url)
-            self._apps[credential] = app
-            return app
-        if isinstance(credential, OAuth1):
-            return OAuth1Authenticator(credential, clock)
-        if isinstance(credential, Bearer):
-            return StaticAuthenticator(bearer_header(credential.token))
-        if credential.refresh_token is None:
-            return StaticAuthenticator(bearer_header(credential.access_token))
-        from socialapi.session.oauth2_user import OAuth2UserAuthenticator
-
-        user = OAuth2UserAuthenticator(credential, cache, clock, self._ask, self._config.base_url)
-        self._renewing.append(user)
-        return user
+                user = oauth2_user.OAuth2UserAuthenticator(credential, cache, clock, ask, config.base_url)
+                self._renewing.append(user)
+                self._by_kind[kind] = user
 
     def choose(self, family: Family) -> Authenticator:
         """Returns the authenticator for the family.
@@ -102,8 +92,8 @@ class Authenticators:
 
     def app(self) -> AppOnlyAuthenticator:
         """Returns the app-only authenticator. Raises ConfigurationError if no AppOnly credential was given."""
-        for app in self._apps.values():
-            return app
+        if self._app is not None:
+            return self._app
         raise ConfigurationError(
             "app-only tokens need the app's key and secret: pass credentials=[AppOnly(…)] or set SOCIALAPI_API_KEY "
             "and SOCIALAPI_API_KEY_SECRET"
@@ -136,12 +126,12 @@ class Authenticators:
 
     def begin_anew(self) -> None:
         """Forgets token requests that belong to a closed event loop. Keeps the tokens."""
-        for app in self._apps.values():
-            app.begin_anew()
+        if self._app is not None:
+            self._app.begin_anew()
         for user in self._renewing:
             user.begin_anew()
 
     async def aclose(self) -> None:
         """Waits for token renewals in progress, for at most the configured `timeout_seconds`."""
         for user in self._renewing:
-            await user.aclose(self._config.timeout_seconds)
+            await user.aclose(self._timeout_seconds)

@@ -34,43 +34,22 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
-async def _end_within(clock: Clock, work: "asyncio.Future[Any]", seconds: float) -> None:
-    """Waits for `work` for at most `seconds` by the clock, then cancels it if it is not done."""
-    waiters = (work, asyncio.ensure_future(clock.sleep(seconds)))
-    try:
-        await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for waiter in waiters:
-            waiter.cancel()
-        await asyncio.gather(*waiters, return_exceptions=True)
-
-
 async def acquire_with_timeout(clock: Clock, lock: asyncio.Lock, seconds: float) -> bool:
-    """Acquires the lock, waiting at most `seconds` by the clock. Returns whether it was acquired.
-
-    Leaves no task behind.
-    """
+    """Acquires the lock, waiting at most `seconds` by the clock. Returns whether it was acquired."""
     if not lock.locked():
         return await lock.acquire()
-    taking = asyncio.ensure_future(lock.acquire())
     try:
-        await _end_within(clock, taking, seconds)
-    except asyncio.CancelledError:
-        if taking.done() and not taking.cancelled():
-            lock.release()
-        raise
-    return not taking.cancelled()
+        return await run_with_timeout(clock, seconds, lock.acquire(), discard=lambda _: lock.release())
+    except TimeoutError:
+        return False
 
 
 async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> bool:
-    """Waits for the event, at most `seconds` by the clock. Returns whether it was set.
-
-    Leaves no task behind.
-    """
-    setting = asyncio.ensure_future(event.wait())
-    await _end_within(clock, setting, seconds)
-    # Not `event.is_set()` alone: another waiter may have run first and cleared it again.
-    return event.is_set() or not setting.cancelled()
+    """Waits for the event, at most `seconds` by the clock. Returns whether it was set."""
+    try:
+        return await run_with_timeout(clock, seconds, event.wait(), discard=lambda _: None)
+    except TimeoutError:
+        return event.is_set()
 
 
 async def run_with_timeout(

@@ -14,7 +14,7 @@ import ssl as ssl_module
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeVar
 from urllib.parse import SplitResult, unquote
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed leaves it out
 
@@ -24,6 +24,8 @@ from socialapi.config import is_loopback, split_address
 from socialapi.errors import ConfigurationError
 from socialapi.internal.private_files import MAX_BYTES, too_large
 from socialapi.internal.secret import Secret
+
+T = TypeVar("T")
 
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
@@ -195,11 +197,9 @@ class Certificates:
         """
         for each in filter(None, (self.authorities, self.client, self.key)):
             _use(each[0], functools.partial(_check_size, each[1]))
-        contexts: list[ssl_module.SSLContext] = []
         name, _ = self.authorities or ("", "")
         file, folder = self._trusted()
-        _use(name, lambda: contexts.append(ssl_module.create_default_context(cafile=file, capath=folder)))
-        (context,) = contexts
+        context = _use(name, lambda: ssl_module.create_default_context(cafile=file, capath=folder))
         context.set_alpn_protocols(["http/1.1"])  # the same as aiohttp's own context
         if self.client is None:
             return context
@@ -245,10 +245,10 @@ def _check_size(path: str) -> None:
         raise too_large()
 
 
-def _use(name: str, load: Callable[[], None], asked_for_password: Sequence[bool] = ()) -> None:
-    """Loads a file. Raises ConfigurationError with the variable and the problem."""
+def _use(name: str, load: Callable[[], T], asked_for_password: Sequence[bool] = ()) -> T:
+    """Returns the result of loading a file. Raises ConfigurationError with the variable and the problem."""
     try:
-        load()
+        return load()
     except ssl_module.SSLError as problem:
         reason = "the file contains no readable certificate (and key) in PEM format"
         if problem.reason == "KEY_VALUES_MISMATCH":
@@ -257,8 +257,6 @@ def _use(name: str, load: Callable[[], None], asked_for_password: Sequence[bool]
         reason = f"the file cannot be read ({problem.strerror or type(problem).__name__})"
     except ValueError:
         reason = "is not a path"
-    else:
-        return
     if asked_for_password:
         reason = "the key is encrypted: set SOCIALAPI_CLIENT_KEY_PASSWORD to its password"
     raise ConfigurationError(f"{name}: {reason}")
@@ -279,11 +277,10 @@ class ConnectionOptions:
 
 @attrs.define(repr=False)
 class Network:
-    """The connection options of all hosts, computed once for each."""
+    """The proxies and certificates of all hosts."""
 
     proxies: Proxies = Proxies()
     tls: ssl_module.SSLContext | bool | Certificates = True
-    _options_by_host: dict[tuple[str, str, int | None], ConnectionOptions] = attrs.field(factory=dict, init=False)
     _context: ssl_module.SSLContext | None = attrs.field(default=None, init=False)
     _loading: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
 
@@ -325,13 +322,6 @@ class Network:
 
         Raises ConfigurationError if the environment's settings for it are invalid.
         """
-        key = (scheme, host, port)
-        found = self._options_by_host.get(key)
-        if found is None:
-            found = self._options_by_host[key] = await self._find(scheme, host, port)
-        return found
-
-    async def _find(self, scheme: str, host: str, port: int | None) -> ConnectionOptions:
         proxy = self.proxies.choose(scheme, host, port)
         is_encrypted = scheme == "https" or (proxy is not None and proxy.url.startswith("https:"))
         options: dict[str, Any] = {"ssl": await self._tls() if is_encrypted else True}

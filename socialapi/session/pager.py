@@ -137,13 +137,11 @@ class Pager(Generic[T]):
                         yield data[self._index], page
                     ahead.begin()
 
-    async def pages(self) -> AsyncGenerator[Page[T], None]:
+    def pages(self) -> AsyncGenerator[Page[T], None]:
         """Yields every page. `position` is then after the page, even if you have not used all of its items:
         `page.position_at(index)` is the position after one of them.
         """
-        async with contextlib.aclosing(self._whole_pages(self._walk())) as pages:
-            async for page in pages:
-                yield page
+        return self._whole_pages(self._walk())
 
     async def _whole_pages(self, pages: "_Walk[T]") -> AsyncGenerator[Page[T], None]:
         async with contextlib.aclosing(pages) as walk:

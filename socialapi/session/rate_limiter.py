@@ -64,11 +64,6 @@ class SlidingWindow:
         self._probed_until = -math.inf
         self._blocked_until = -math.inf
 
-    @property
-    def idle(self) -> bool:
-        """Whether no request is in flight."""
-        return self.in_flight == 0
-
     def abandoned(self, now: float) -> "SlidingWindow":
         """Returns a copy in which the requests in flight count as answered now, because no task waits for their
         replies.
@@ -259,7 +254,7 @@ class _PacedWindow:
 
     @property
     def idle(self) -> bool:
-        return self.window.idle and not any(queue.waiting for queue in self.queues.values())
+        return self.window.in_flight == 0 and not any(queue.waiting for queue in self.queues.values())
 
     def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
         self.window.replied(self._clock.monotonic(), reading, refused_for_seconds=refused_for_seconds)

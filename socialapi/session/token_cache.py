@@ -113,18 +113,17 @@ class FileTokenCache:
         """Deletes the token if it is still stored. Raises ConfigurationError if the file cannot be written."""
         await self._replaced(key, token, None)
 
-    def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Returns a context manager that holds a lock. All processes that use the file share the lock."""
-        return self._locked(key)
-
     @contextlib.asynccontextmanager
-    async def _locked(self, purpose: str) -> AsyncIterator[None]:
+    async def lock(self, key: str) -> AsyncIterator[None]:
+        """Holds the lock of the key, which all processes that use the file share. Raises ConfigurationError if the lock
+        is not free within 3 minutes.
+        """
         # Imported here, because it takes a tenth of aiohttp's import time.
         from filelock import AsyncFileLock, Timeout
 
-        await asyncio.to_thread(self._make_folder)
-        lock = AsyncFileLock(f"{self.path}.{purpose}.lock", timeout=LOCK_TIMEOUT_SECONDS, mode=0o600)
+        lock = AsyncFileLock(f"{self.path}.{key}.lock", timeout=LOCK_TIMEOUT_SECONDS, mode=0o600)
         try:
+            await asyncio.to_thread(make_private_folder, self.path.parent)
             await lock.acquire()
         except Timeout:
             raise ConfigurationError(
@@ -141,7 +140,7 @@ class FileTokenCache:
         """Replaces a token in the file. Holds the lock until that is done, even if the caller is cancelled, because the
         thread continues and could otherwise undo another process's changes.
         """
-        async with self._locked("write"):
+        async with self.lock("write"):
             writing = asyncio.ensure_future(asyncio.to_thread(self._replace, key, expected, token))
             try:
                 await shielded(writing)
@@ -149,12 +148,6 @@ class FileTokenCache:
                 while not writing.done():
                     with contextlib.suppress(asyncio.CancelledError):
                         await asyncio.wait({writing})
-
-    def _make_folder(self) -> None:
-        try:
-            make_private_folder(self.path.parent)
-        except OSError as problem:
-            raise self._cannot_be_written(problem) from None
 
     def _cannot_be_written(self, problem: OSError) -> ConfigurationError:
         return ConfigurationError(f"the token cache {self.path} cannot be written: {problem.strerror}")

@@ -87,7 +87,11 @@ async def _no_silent_repeat(
         raise
     except aiohttp.ClientError as problem:
         lost: Exception
-        if _was_asking_proxy(problem) and not isinstance(problem, aiohttp.ClientHttpProxyError):
+        # aiohttp raises the same errors before the first byte of the request, when a proxy is asked for a tunnel, and
+        # only the traceback distinguishes them. If this does not detect the case, the outcome counts as unknown.
+        frames = traceback.walk_tb(problem.__traceback__)
+        is_of_proxy = any(frame.f_code.co_name == "_create_proxy_connection" for frame, _ in frames)
+        if is_of_proxy and not isinstance(problem, aiohttp.ClientHttpProxyError):
             lost = _TunnelFailed()
         elif isinstance(problem, aiohttp.ClientOSError | aiohttp.ServerDisconnectedError):
             lost = _ClientCertificateRefused() if _is_unwelcome(problem.__cause__) else _Lost(type(problem).__name__)
@@ -399,19 +403,19 @@ class Transport:
         try:
             if not _is_success(response.status):
                 return Reply(response.status, headers, await self._read_refusal(response, decompressor))
-            body = await response.content.readany()
-            if decompressor is not None:
-                body = await _decompressed(response.content, decompressor, body, limit)
-            elif not response.content.at_eof():  # the body has not arrived completely
-                chunks, size = [body], len(body)
-                while size <= limit and (chunk := await response.content.readany()):
-                    size += len(chunk)
-                    chunks.append(chunk)
-                body = b"".join(chunks)
+            chunks, size = list[bytes](), 0
+            while size <= limit and (chunk := await response.content.readany()):
+                chunks.append(chunk if decompressor is None else decompressor.feed(chunk, limit + 1 - size))
+                size += len(chunks[-1])
+                if response.content.at_eof():
+                    break
+            if decompressor is not None and size <= limit:
+                decompressor.finish()
         except BaseException:
             response.close()
             raise
-        if len(body) <= limit:
+        body = b"".join(chunks)
+        if size <= limit:
             # The connection is free for other requests: aiohttp releases it at the end of the body.
             return Reply(response.status, headers, body)
         response.close()
@@ -442,18 +446,6 @@ class Transport:
         if self._owns_session and self._session is not None:
             session, self._session = self._session, None
             await session.close()
-
-
-async def _decompressed(content: aiohttp.StreamReader, decompressor: Decompressor, first: bytes, limit: int) -> bytes:
-    """Returns a decompressed body. If it is larger than the limit, returns one byte more than the limit."""
-    chunks, size, chunk = list[bytes](), 0, first
-    while chunk and size <= limit:
-        chunks.append(decompressor.feed(chunk, limit + 1 - size))
-        size += len(chunks[-1])
-        chunk = await content.readany()
-    if size <= limit:
-        decompressor.finish()
-    return b"".join(chunks)
 
 
 @functools.lru_cache(maxsize=64)
@@ -556,17 +548,6 @@ def not_sent_reason(problem: Exception) -> str:
     if isinstance(os_error, ConnectionError) and os_error.errno:
         says = os.strerror(os_error.errno)  # asyncio's own message repeats the address
     return f"could not connect{whereto} ({says or type(problem).__name__})"
-
-
-def _was_asking_proxy(problem: BaseException) -> bool:
-    """Returns whether the connection was lost while a proxy was asked for a tunnel, before the
-    first byte of the request.
-
-    aiohttp raises the same errors in both cases, and only the traceback distinguishes them. If this function does not
-    detect the case, the outcome counts as unknown.
-    """
-    frames = traceback.walk_tb(problem.__traceback__)
-    return any(frame.f_code.co_name == "_create_proxy_connection" for frame, _ in frames)
 
 
 def _not_sent(url: yarl.URL, reason: str, *, is_lasting: bool) -> TransportError:

@@ -69,26 +69,20 @@ class Disconnect:
 def disconnect_of_problems(problems: Iterable[Problem | ServiceError]) -> Disconnect | None:
     """Returns the disconnect that problems announce, or None if they announce none."""
     for problem in problems:
+        kind: DisconnectKind
         if isinstance(problem, OperationalDisconnect):
             name = problem.disconnect_type or "OperationalDisconnect"
-            return Disconnect(
-                kind=_OF_DISCONNECT.get(name, "http"),
-                reason=f"the service closed the connection: {name}",
-                problem=problem,
-            )
-        if isinstance(problem, StreamingConnection):
+            kind, reason = _OF_DISCONNECT.get(name, "http"), f"the service closed the connection: {name}"
+        elif isinstance(problem, StreamingConnection):
             name = problem.connection_issue or "streaming-connection"
-            return Disconnect(
-                kind=_OF_ISSUE.get(name, "http"),
-                reason=f"the service refused the connection: {name}",
-                problem=problem,
-            )
-        if isinstance(problem, UsageCapped):
-            return Disconnect(kind="final", reason="a usage cap is reached", problem=problem)
-        if isinstance(problem, ClientDisconnected):
-            return Disconnect(
-                kind="network", reason="the service reports that the client disconnected", problem=problem
-            )
+            kind, reason = _OF_ISSUE.get(name, "http"), f"the service refused the connection: {name}"
+        elif isinstance(problem, UsageCapped):
+            kind, reason = "final", "a usage cap is reached"
+        elif isinstance(problem, ClientDisconnected):
+            kind, reason = "network", "the service reports that the client disconnected"
+        else:
+            continue
+        return Disconnect(kind=kind, reason=reason, problem=problem)
     return None
 
 

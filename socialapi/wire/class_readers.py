@@ -8,7 +8,7 @@ import functools
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 import attrs
@@ -52,12 +52,8 @@ class Reader:
         try:
             return self.read(data)
         except UNREADABLE as problem:
-            error = self.explain(data, problem)
+            error = self._explain(self._cls, data, problem)
         raise error
-
-    def explain(self, data: Any, problem: Exception) -> DecodeError:
-        """Returns the error, which names the field. Slow, because it reads the data again."""
-        return self._explain(self._cls, data, problem)
 
 
 # Plans --------------------------------------------------------------------------------------------
@@ -153,35 +149,32 @@ def _field_plan(cls: Any, field: "attrs.Attribute[Any]", hook_of: Callable[[Any]
 def _converter(kind: Any, hook: Any, *, is_array: bool) -> Any:
     """Returns the function that reads any value of a field, or None if every value is used unchanged."""
     if is_array:
-        return functools.partial(_read_array, kind, hook)
+        return functools.partial(read_array, kind, hook)
     if hook is None or scalar_reader(kind) is not None:
         return hook
     return functools.partial(read_value, kind, hook)
 
 
-def _read_array(kind: Any, hook: Any, value: Any) -> tuple[Any, ...] | None:
-    items = scalars.as_list(value)
-    return None if items is None else read_items(items, kind, hook)
-
-
 # Values -------------------------------------------------------------------------------------------
 
 
-def read_items(items: Sequence[Any], kind: Any, hook: Any) -> tuple[Any, ...]:
-    """Returns the items of an array, each read by `hook`.
+def read_array(kind: Any, hook: Any, value: Any) -> tuple[Any, ...] | None:
+    """Returns the items of an array, each read by `hook`; None for a null or empty value.
 
     Raises DecodeError with the index of the unreadable item. Skips a null, but rejects it among
     numbers, where the index of an item may carry meaning.
     """
+    if (items := scalars.as_list(value)) is None:
+        return None
     found: list[Any] = []
     for index, item in enumerate(items):
         try:
-            value = read_value(kind, hook, item)
+            one = read_value(kind, hook, item)
         except DecodeError as problem:
             error = DecodeError(join_path(f"[{index}]", problem.path), problem.reason)
         else:
-            if value is not None:
-                found.append(value)
+            if one is not None:
+                found.append(one)
                 continue
             if kind is str or scalar_reader(kind) is None:
                 continue

@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 import orjson
 from cattrs import StructureHandlerNotFoundError, transform_error
-from cattrs.preconf.orjson import OrjsonConverter, make_converter
+from cattrs.preconf.orjson import make_converter
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Page
@@ -20,7 +20,6 @@ from socialapi.models.validation import Tagged, members_by_tag, wire_name
 from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 from socialapi.wire import scalars
 from socialapi.wire.class_readers import (
-    UNREADABLE,
     Reader,
     Structure,
     default_of,
@@ -29,7 +28,7 @@ from socialapi.wire.class_readers import (
     item_kind,
     join_path,
     kind_of,
-    read_items,
+    read_array,
     read_value,
     scalar_reader,
     without_none,
@@ -78,17 +77,10 @@ def structure(data: Any, cls: Any) -> Any:
     """Returns `data` as an instance of `cls`. Raises DecodeError with the path of the first field
     that cannot be read.
     """
-    hook = _cached_hook(cls)
-    if isinstance(hook, Reader):
-        try:
-            return hook.read(data)
-        except UNREADABLE as problem:
-            error = hook.explain(data, problem)
-    else:
-        try:
-            return hook(data, cls)
-        except DecodeError as problem:
-            error = DecodeError(problem.path, problem.reason)
+    try:
+        return _cached_hook(cls)(data, cls)
+    except DecodeError as problem:
+        error = DecodeError(problem.path, problem.reason)
     # A new error outside the handler, because the context of the caught error may contain the data.
     raise error
 
@@ -239,12 +231,7 @@ def _hook_of(kind: Any, field_name: str) -> Any:
 def _tuple_fn(declared: Any) -> Structure:
     kind = item_kind(declared)
     hook = _hook_of(kind, "")
-
-    def read(data: Any, _: Any) -> tuple[Any, ...] | None:
-        items = scalars.as_list(data)
-        return None if items is None else read_items(items, kind, hook)
-
-    return read
+    return lambda data, _: read_array(kind, hook, data)
 
 
 def _mapping_fn(declared: Any) -> Structure:
@@ -265,17 +252,6 @@ def _scalar_fn(read: Callable[[Any], Any]) -> Structure:
 
 def _is_mapping(declared: Any) -> bool:
     return declared is dict or typing.get_origin(declared) in (dict, Mapping)
-
-
-def _make_converter() -> OrjsonConverter:
-    converter = make_converter()
-    converter.register_structure_hook_factory(attrs.has, _structure_fn)
-    converter.register_structure_hook_factory(is_tagged, _tagged_fn)
-    converter.register_structure_hook_factory(is_tuple, _tuple_fn)
-    converter.register_structure_hook_factory(_is_mapping, _mapping_fn)
-    for kind, read in scalars.READERS.items():
-        converter.register_structure_hook(kind, _scalar_fn(read))
-    return converter
 
 
 def is_custom(declared: Any) -> bool:
@@ -314,15 +290,6 @@ def _custom_reason(problem: BaseException, kind: type | None) -> str:
     return "is missing" if isinstance(problem, KeyError) else f"cannot be read as {getattr(kind, '__name__', kind)}"
 
 
-def _custom_converter() -> OrjsonConverter:
-    """Returns the converter of dataclasses and TypedDicts. It rejects a null unless the field may be None."""
-    converter = make_converter()
-    converter.register_structure_hook_factory(attrs.has, lambda kind: lambda data, _: structure(data, kind))
-    for kind, read in scalars.READERS.items():
-        converter.register_structure_hook(kind, _not_null_fn(kind, read))
-    return converter
-
-
 def _not_null_fn(scalar: Any, read: Callable[[Any], Any]) -> Structure:
     def required(value: Any, kind: Any) -> Any:
         found = read(value)
@@ -333,7 +300,11 @@ def _not_null_fn(scalar: Any, read: Callable[[Any], Any]) -> Structure:
     return required
 
 
-_CUSTOM: Final = _custom_converter()
+_CUSTOM: Final = make_converter()
+"""The converter of dataclasses and TypedDicts. It rejects a null unless the field may be None."""
+_CUSTOM.register_structure_hook_factory(attrs.has, lambda kind: lambda data, _: structure(data, kind))
+for _kind, _read in scalars.READERS.items():
+    _CUSTOM.register_structure_hook(_kind, _not_null_fn(_kind, _read))
 
 
 def check_model(name: str, kind: Any) -> None:
@@ -351,7 +322,13 @@ def check_model(name: str, kind: Any) -> None:
         )
 
 
-CONVERTER: Final = _make_converter()
+CONVERTER: Final = make_converter()
+CONVERTER.register_structure_hook_factory(attrs.has, _structure_fn)
+CONVERTER.register_structure_hook_factory(is_tagged, _tagged_fn)
+CONVERTER.register_structure_hook_factory(is_tuple, _tuple_fn)
+CONVERTER.register_structure_hook_factory(_is_mapping, _mapping_fn)
+for _kind, _read in scalars.READERS.items():
+    CONVERTER.register_structure_hook(_kind, _scalar_fn(_read))
 CONVERTER.register_structure_hook_factory(lambda kind: is_custom(kind) or _is_list(kind), _custom_fn)
 _cached_hook: Final = functools.cache(CONVERTER.get_structure_hook)
 """Returns the hook for a class, from a cache that is twice as fast as the converter. Requires that all hooks are

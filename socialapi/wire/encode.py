@@ -1,5 +1,6 @@
 """Encodes Python values as JSON, query strings and form bodies."""
 
+import contextlib
 import dataclasses
 import datetime
 import decimal
@@ -90,27 +91,38 @@ def _plain(value: Any) -> Any:
 
 def unsendable(shape: Any) -> list[BrokenRule]:
     """Returns why JSON-shaped data cannot be sent as JSON. Never quotes a value."""
+    found = rules_of_values(shape, _why_not_sent)
+    return [attrs.evolve(each, reason=f"cannot be sent as JSON: {each.reason}") for each in found]
+
+
+def rules_of_values(shape: Any, why_not: Callable[[Any], str | None]) -> list[BrokenRule]:
+    """Returns the reasons that `why_not` gives for scalars in JSON-shaped data, with their paths. Never quotes a
+    value.
+    """
     try:
-        return list(_unsendable(shape, ""))
+        return list(_rules_of_values(shape, why_not, ""))
     except RecursionError:
-        return [BrokenRule(path="", reason="cannot be sent as JSON: it is nested too deeply")]
+        return [BrokenRule(path="", reason="it is nested too deeply")]
 
 
-def _unsendable(shape: Any, path: str) -> Iterator[BrokenRule]:
+def _rules_of_values(shape: Any, why_not: Callable[[Any], str | None], path: str) -> Iterator[BrokenRule]:
     if isinstance(shape, dict):
         for name, each in shape.items():
-            if isinstance(name, str) and not has_lone_surrogate(name):
-                yield from _unsendable(each, f"{path}.{printable_name(name)}" if path else printable_name(name))
+            if not isinstance(name, str):
+                yield BrokenRule(path=path, reason=f"a name in it is not a string, but {type(name).__name__}")
+            elif why_not(name) is not None:
+                yield BrokenRule(path=path, reason="a name in it is not valid Unicode")
             else:
-                yield BrokenRule(path=path, reason="cannot be sent as JSON: a name in it is not valid Unicode")
+                at = f"{path}.{printable_name(name)}" if path else printable_name(name)
+                yield from _rules_of_values(each, why_not, at)
     elif isinstance(shape, list):
         for index, each in enumerate(shape):
-            yield from _unsendable(each, f"{path}[{index}]")
-    elif (reason := _why_not_json(shape)) is not None:
-        yield BrokenRule(path=path, reason=f"cannot be sent as JSON: {reason}")
+            yield from _rules_of_values(each, why_not, f"{path}[{index}]")
+    elif (reason := why_not(shape)) is not None:
+        yield BrokenRule(path=path, reason=reason)
 
 
-def _why_not_json(value: Any) -> str | None:
+def _why_not_sent(value: Any) -> str | None:
     if isinstance(value, str):
         return "it contains an unpaired surrogate" if has_lone_surrogate(value) else None
     if isinstance(value, float):
@@ -118,19 +130,10 @@ def _why_not_json(value: Any) -> str | None:
     if isinstance(value, int):
         return None if _SMALLEST <= value <= _LARGEST else "it has more than 64 bits"
     # orjson also writes dates, times, dataclasses and enumerations; UNSET is a member of an enumeration.
-    return (
-        None
-        if value is None or (value is not UNSET and _is_written(value))
-        else f"JSON has no equivalent of {type(value).__name__}"
-    )
-
-
-def _is_written(value: Any) -> bool:
-    try:
-        orjson.dumps(value)
-    except orjson.JSONEncodeError:
-        return False
-    return True
+    with contextlib.suppress(orjson.JSONEncodeError):
+        if value is not UNSET and orjson.dumps(value):
+            return None
+    return f"JSON has no equivalent of {type(value).__name__}"
 
 
 def json_bytes(shape: Any) -> bytes:
@@ -264,13 +267,8 @@ def _undeclared(value: Any) -> Any:
     raise InvalidInput(says)
 
 
-def _shaped_fields(shapes: Mapping[str, Shape], given: Any) -> Any:
-    """Returns the fields that have a value. A misspelled field becomes `Unshapeable`, with a suggestion. Returns
-    anything but a mapping unchanged.
-    """
-    # The test for the abstract class is slow.
-    if given.__class__ is not dict and not isinstance(given, Mapping):
-        return given
+def _shaped_fields(shapes: Mapping[str, Shape], given: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Returns the fields that have a value. A misspelled field becomes `Unshapeable`, with a suggestion."""
     found: dict[Any, Any] = {}
     for name, value in given.items():
         shape = shapes.get(name)
@@ -290,7 +288,9 @@ def shaper(declared: Any) -> Shape:
     if attrs.has(origin or declared):
         return _object(origin or declared)
     if origin in (typing.Union, types.UnionType):
-        return _union(tuple(member for member in arguments if member not in _EMPTY))
+        members = tuple(member for member in arguments if member not in _EMPTY)
+        # Unions of several types contain only scalars, and only integers need conversion.
+        return shaper(members[0]) if len(members) == 1 else _whole
     if origin in (tuple, list):
         item = arguments[0]
         one, alone, is_id = shaper(item), _kinds(item), _is_id(item)
@@ -369,13 +369,6 @@ def _id(value: Any) -> Any:
     return number if number is None or isinstance(number, str | Unshapeable) else Unshapeable(_NO_ID)
 
 
-def _union(members: tuple[Any, ...]) -> Shape:
-    """Returns the shaper of a union. Unions of several types contain only scalars, and only integers need conversion."""
-    if len(members) == 1:
-        return shaper(members[0])
-    return _whole if any(int in _kinds(member) for member in members) else _undeclared
-
-
 def _kinds(item: Any) -> tuple[type, ...]:
     """Returns the types whose single values are accepted as a list of one."""
     origin, arguments = typing.get_origin(item), typing.get_args(item)
@@ -388,12 +381,6 @@ def _kinds(item: Any) -> tuple[type, ...]:
     if attrs.has(origin or item):
         return (Mapping, origin or item)
     return (item,) if item in (str, int) else ()
-
-
-def _fields(cls: Any) -> Mapping[str, tuple[str, Any]]:
-    """Returns the fields of a class by their JSON names, with attribute and type."""
-    attrs.resolve_types(cls, include_extras=True)
-    return {wire_name(field): (field.name, field.type) for field in attrs.fields(cls) if field.name != "extra"}
 
 
 def _object(cls: Any) -> Shape:
@@ -409,8 +396,10 @@ def _object(cls: Any) -> Shape:
 
     def shape(value: Any) -> Any:
         if not shapes:
-            attributes.update({name: attribute for name, (attribute, _) in _fields(cls).items()})
-            shapes.update({name: shaper(kind) for name, (_, kind) in _fields(cls).items()})
+            attrs.resolve_types(cls, include_extras=True)
+            fields = {wire_name(field): field for field in attrs.fields(cls) if field.name != "extra"}
+            attributes.update({name: field.name for name, field in fields.items()})
+            shapes.update({name: shaper(field.type) for name, field in fields.items()})
         if isinstance(value, cls):
             given = {n: each for n, attribute in attributes.items() if (each := getattr(value, attribute)) is not UNSET}
             further = getattr(value, "extra", {}) if is_open else {}

@@ -19,7 +19,7 @@ from socialapi.models.validation import invalid
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.class_readers import UNREADABLE, Reader
 from socialapi.wire.decode import CONVERTER, decode_json, read_partial_error, structure
-from socialapi.wire.scalars import identifier, moment, only, only_object, text, whole_number
+from socialapi.wire.scalars import identifier, moment, only, only_object, read_or_none, text, whole_number
 
 T = TypeVar("T")
 
@@ -143,7 +143,8 @@ def identity_of(body: Any, paths: Paths = None) -> str | None:
     if not isinstance(body, Mapping):
         return None
     found = event_id_of(body, paths)
-    return None if found is None else f"{_type_of(body) or ''}:{found}"
+    wire_type = read_or_none(_name, _inner(body).get("event_type"))
+    return None if found is None else f"{canonical_event_type(wire_type or '')}:{found}"
 
 
 def event_id_of(body: Mapping[str, Any], paths: Paths = None) -> str | None:
@@ -180,13 +181,8 @@ def _at(body: Any, path: str) -> Any:
 
 
 def _id(value: Any) -> str | None:
-    found = _read_or_none(identifier, value)
+    found = read_or_none(identifier, value)
     return found if found and found.strip() else None
-
-
-def _type_of(body: Mapping[str, Any]) -> str | None:
-    wire_type = _read_or_none(_name, _inner(body).get("event_type"))
-    return None if wire_type is None else canonical_event_type(wire_type)
 
 
 def _name(value: Any) -> str | None:
@@ -196,14 +192,6 @@ def _name(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise DecodeError("", "expected a string")
-
-
-def _read_or_none(read: Callable[[Any], T | None], value: Any) -> T | None:
-    """Returns the value, or None if it cannot be read."""
-    try:
-        return read(value)
-    except DecodeError:
-        return None
 
 
 def _inner(body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -310,15 +298,15 @@ def _message(payload: Mapping[str, Any]) -> DirectMessage | None:
             listed = payload[_LEGACY_MESSAGES]
             if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], Mapping):
                 return None
-            created = _read_or_none(only_object, listed[0].get("message_create")) or {}
-            data = _read_or_none(only_object, created.get("message_data")) or {}
+            created = read_or_none(only_object, listed[0].get("message_create")) or {}
+            data = read_or_none(only_object, created.get("message_data")) or {}
             fields = _Fields(listed[0])
             kind = fields.read("type", _name)
             return DirectMessage(
                 kind=None if kind is None else _LEGACY_MESSAGE_KINDS.get(kind, kind),
                 id=fields.read("id", identifier),
                 sender_id=_id(created.get("sender_id")),
-                text=_read_or_none(text, data.get("text")),
+                text=read_or_none(text, data.get("text")),
                 created_at=fields.read("created_timestamp", _epoch_moment),
                 extra=fields.left,  # with `message_create` unchanged
             )

@@ -8,7 +8,7 @@ import base64
 import functools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -19,10 +19,9 @@ from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
 from socialapi.models.model import Items
 from socialapi.models.pages import Page
 from socialapi.models.undecoded import Undecoded
-from socialapi.models.validation import printable_name
 from socialapi.problems import BrokenRule, ServiceError
 from socialapi.wire.decode import read_errors, read_service_error, structure
-from socialapi.wire.encode import json_shape
+from socialapi.wire.encode import json_shape, rules_of_values
 from socialapi.wire.events import matched_post, with_message
 from socialapi.wire.paging import page_of
 
@@ -42,7 +41,7 @@ def json_ready(value: Any, shape: Callable[[Any], Any] = json_shape) -> Any:
     """Returns a value as JSON types. Raises InvalidInput, which names every invalid field."""
     try:
         found = shape(value)
-        broken = list(_without_form(found, ""))
+        broken = rules_of_values(found, _why_not_json)
     except RecursionError:
         broken = [BrokenRule(path="", reason="it is nested too deeply")]
     if broken:
@@ -50,26 +49,11 @@ def json_ready(value: Any, shape: Callable[[Any], Any] = json_shape) -> Any:
     return found
 
 
-def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
-    """Yields an error for each value without a JSON type. Lone surrogates and large integers count as JSON."""
-    kind = value.__class__
-    if kind is dict:
-        for name, each in value.items():
-            if name.__class__ is str:
-                yield from _without_form(each, f"{path}.{printable_name(name)}" if path else printable_name(name))
-            else:
-                yield BrokenRule(path=path, reason=f"a name in it is not a string, but {type(name).__name__}")
-    elif kind is list:
-        for index, each in enumerate(value):
-            yield from _without_form(each, f"{path}[{index}]")
-    elif kind is float:
-        if not math.isfinite(value):
-            yield BrokenRule(path=path, reason="is not a finite number")
-    elif kind not in _SCALARS:
-        yield BrokenRule(path=path, reason=f"JSON has no equivalent of {kind.__name__}")
-
-
-_SCALARS: Final = frozenset({str, int, bool, type(None)})
+def _why_not_json(value: Any) -> str | None:
+    """Returns why a value has no JSON type, or None. Lone surrogates and large integers count as JSON."""
+    if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+        return None
+    return "is not a finite number" if isinstance(value, float) else f"JSON has no equivalent of {type(value).__name__}"
 
 
 def json_text(data: Any, *, indent: bool = False) -> str:

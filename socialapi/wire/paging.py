@@ -21,7 +21,7 @@ from socialapi.routes.route import Family, Target
 from socialapi.wire import scalars
 from socialapi.wire.class_readers import join_path
 from socialapi.wire.decode import read_errors, structure, structure_each, wire_names
-from socialapi.wire.request import Plan, Request, refuse, shaped_arguments, with_path_texts
+from socialapi.wire.request import EPOCH, Plan, Request, refuse, shaped_arguments, with_path_texts
 
 T = TypeVar("T")
 
@@ -31,9 +31,6 @@ MAX_ANCHORS: Final = 8
 
 TOKENS_KEPT: Final = 1_000
 """The number of recent page tokens that a pager remembers."""
-
-_FIXED_TIME: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
-"""A fixed time for the validation of ids, which does not depend on the time."""
 
 
 def read_page(result: Any, body: Any) -> Page[Any]:
@@ -58,7 +55,7 @@ def read_page(result: Any, body: Any) -> Page[Any]:
         data=data,
         includes=includes,
         meta=meta,
-        errors=() if envelope.get("errors") is None else read_errors(envelope["errors"]),
+        errors=read_errors(envelope.get("errors")),
         undecoded=(*undecoded, *odd),
         item_type=kind,
         places=_places(items, undecoded) if undecoded else None,
@@ -168,12 +165,7 @@ def _token(path: str, value: Any) -> str | None:
 
 def _count(value: Any) -> int | None:
     """Returns a count, or None if it cannot be read; nothing depends on it."""
-    if value is None or value.__class__ is int:
-        return value
-    try:
-        return scalars.whole_number(value)
-    except DecodeError:
-        return None
+    return scalars.read_or_none(scalars.whole_number, value)
 
 
 def next_token_path(meta: Mapping[str, Any]) -> str:
@@ -447,8 +439,6 @@ class Collection(Generic[T]):
         target = Target(target.route, with_path_texts(target.path_parameters))
         begin_token = None if start is None else Position.read(start).token
         route = target.route
-        if not query and (query is None or query.__class__ is dict):
-            return cls(target, {}, None, begin_token, PageSizes.of(route.family, route.query, {}) if sized else None)
         asked = shaped_arguments(route, query, None)[0]
         if start is not None and asked.get("with_total_count"):
             reason = "cannot be combined with start"
@@ -480,8 +470,6 @@ class Collection(Generic[T]):
     def query(self, token: str | None, size: int | None = None) -> Mapping[str, Any]:
         """Returns the query for the page of a token, with a size unless that is the service's default."""
         asked = self._sized(size)
-        if token is None and self.split is None:
-            return asked
         if self.split is not None:
             asked, token = self.split.ask(asked, token)
         return page_query(self.target.route.family, asked, token)
@@ -521,15 +509,17 @@ def split_of(declared: Any, query: Mapping[str, Any]) -> Split | None:
     that are too long, a sort order, a total count or a cursor.
     """
     too_long = {
-        name: filtered
-        for name, filtered in _id_filters(declared).items()
-        if isinstance(query.get(name), tuple | list) and len(query[name]) > filtered.size
+        name: (size, kind)
+        for name, (size, kind) in _id_filters(declared).items()
+        if isinstance(query.get(name), tuple | list) and len(query[name]) > size
     }
     if not too_long:
         return None
-    refuse([rule for name, each in too_long.items() for rule in each.broken(name, query[name])])
-    (name, filtered), *others = too_long.items()
-    size = filtered.size
+    broken: list[BrokenRule] = []
+    for name, (_, kind) in too_long.items():  # of each id, whatever the length of the list
+        broken += broken_rules(kind, query[name], now=EPOCH, path=name)
+    refuse(broken)
+    (name, (size, _)), *others = too_long.items()
     other = next((each for each in (*dict(others), *_NOT_IN_PARTS) if query.get(each)), None)
     if other is not None:
         raise InvalidInput(
@@ -542,24 +532,12 @@ def split_of(declared: Any, query: Mapping[str, Any]) -> Split | None:
 _NOT_IN_PARTS: Final = ("with_total_count", "cursor", "sort_by")
 
 
-@attrs.frozen
-class _Filter:
-    """A parameter that is a list of ids: its maximum length and the type of its items."""
-
-    size: int
-    kind: Any
-
-    def broken(self, name: str, ids: Sequence[Any]) -> Sequence[BrokenRule]:
-        """Returns the rules that individual ids break, whatever the length of the list."""
-        return broken_rules(self.kind, ids, now=_FIXED_TIME, path=name)
-
-
 @functools.cache
-def _id_filters(declared: Any) -> Mapping[str, _Filter]:
-    """Returns the list parameters that have a maximum length."""
-    found = {}
-    for name, kind in _parameters(declared).items():
-        for rule in getattr(kind, "__metadata__", ()):
-            if isinstance(rule, MaxLen) and typing.get_origin(kind.__origin__) is tuple:
-                found[name] = _Filter(rule.max_length, kind.__origin__)
-    return found
+def _id_filters(declared: Any) -> Mapping[str, tuple[int, Any]]:
+    """Returns the list parameters that have a maximum length, with this length and their type without it."""
+    return {
+        name: (rule.max_length, kind.__origin__)
+        for name, kind in _parameters(declared).items()
+        for rule in getattr(kind, "__metadata__", ())
+        if isinstance(rule, MaxLen) and typing.get_origin(kind.__origin__) is tuple
+    }

@@ -22,10 +22,11 @@ FORM: Final = "application/x-www-form-urlencoded"
 _ACCEPT: Final[Mapping[str, str]] = {"Accept": JSON}
 _ACCEPT_JSON: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": JSON}
 _ACCEPT_FORM: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": FORM}
-_EPOCH: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
-"""Any fixed time. The rules about missing arguments do not depend on the time."""
+EPOCH: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
+"""Any fixed time. The rules about ids and missing arguments do not depend on the time."""
 
 _UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_NOT_FIT: Final = "must contain neither control characters nor unpaired surrogates"
 
 
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
@@ -83,7 +84,7 @@ class Plan(Generic[R]):
         counted_by = self._limit.per if self._limit is not None else COUNTED_BY
         has_key = not any(f"{{{name}}}" in route.path for name in counted_by)
         self._limit_key = Target(route, {}).limit_key(self._limit) if has_key and not route.label else None
-        self._takes_nothing = not (route.path_rules or broken_rules(route.query or Any, {}, now=_EPOCH))
+        self._takes_nothing = not (route.path_rules or broken_rules(route.query or Any, {}, now=EPOCH))
         self._check_query = checker(route.query or Any)
         self._max_body_bytes = (config.max_batch_bytes or route.max_body_bytes) if route.max_body_bytes else None
 
@@ -115,10 +116,8 @@ class Plan(Generic[R]):
     def _broken(self, target: Target[R], query: Mapping[str, Any], shape: Any, now: Now) -> Sequence[BrokenRule]:
         """Returns every broken rule of the path, the query and the body."""
         route, broken = self.route, list[BrokenRule]()
-        if route.path_rules:
-            path = _as_texts(target.path_parameters)
-            for name, declared in route.path_rules.items():
-                broken += broken_rules(declared, path[name], now=now(), path=name)
+        for name, declared in route.path_rules.items():
+            broken += broken_rules(declared, shaped(AnyId, target.path_parameters[name]), now=now(), path=name)
         self._check_query(query, "", broken, now)
         if shape is not None:
             broken += broken_rules(route.body or Any, shape, now=now())
@@ -196,14 +195,7 @@ def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
             break
     else:
         return path  # type: ignore[return-value]  # they are all strings
-    texts = _as_texts(path)
-    refuse_odd_ids(texts)
-    return texts
-
-
-def _as_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
-    if all(value.__class__ is str for value in path.values()):
-        return path  # type: ignore[return-value]  # they are all strings
+    _refuse_odd_ids(path)
     return {name: shaped(AnyId, value) for name, value in path.items()}
 
 
@@ -213,8 +205,8 @@ def path_id(name: str, value: object) -> str:
     """
     if value.__class__ is str and value.isalnum():
         return value
+    _refuse_odd_ids({name: value})
     text: str = shaped(AnyId, value)
-    refuse_odd_ids({name: text})
     return text
 
 
@@ -227,41 +219,36 @@ def id_list(name: str, given: Any) -> list[str]:
     texts = (given,) if given.__class__ is str else given
     if texts.__class__ in (list, tuple) and _TEXT.issuperset(map(type, texts)) and all(map(str.isalnum, texts)):
         return list(texts)  # no rule rejects ids with only letters and digits
-    ids: list[str] = check(_IDS, given, now=_EPOCH, path=name)
+    ids: list[str] = check(_IDS, given, now=EPOCH, path=name)
     return ids
 
 
-def refuse_odd_ids(given: Mapping[str, object]) -> None:
-    """Raises InvalidInput for values that cannot be a path segment, such as None."""
-    given = {name: value for name, value in given.items() if not (isinstance(value, str) and value.isalnum())}
-    if not given:
-        return
-    if odd := [name for name, value in given.items() if not isinstance(value, str)]:
-        raise InvalidInput(f"{' and '.join(odd)} must be a string or a whole number")
-    if lost := [
-        name for name, value in given.items() if isinstance(value, str) and value.strip(" ") in ("", ".", "..")
-    ]:
-        # Clients and proxies resolve these even when encoded, which would change the path.
-        raise InvalidInput(f"{' and '.join(lost)} must not be empty, . or ..")
-    refuse_unfit(**given)
-
-
 def odd_ids(given: Mapping[str, object]) -> list[BrokenRule]:
-    """Returns the broken rules of values that `refuse_odd_ids` rejects, to list them with others."""
-    broken = []
-    for name, value in given.items():
-        try:
-            refuse_odd_ids({name: shaped(AnyId, value)})
-        except InvalidInput as problem:
-            broken.append(BrokenRule(path=name, reason=problem.message.removeprefix(f"{name} ")))
-    return broken
+    """Returns the broken rules of values that cannot be a path segment, such as None."""
+    texts = {name: shaped(AnyId, value) for name, value in given.items()}
+    return [BrokenRule(path=name, reason=why) for name, text in texts.items() if (why := _why_odd(text)) is not None]
+
+
+def _why_odd(value: object) -> str | None:
+    if not isinstance(value, str):
+        return "must be a string or a whole number"
+    if value.strip(" ") in ("", ".", ".."):
+        # Clients and proxies resolve these even when encoded, which would change the path.
+        return "must not be empty, . or .."
+    return _NOT_FIT if _UNFIT.search(value) else None
+
+
+def _refuse_odd_ids(given: Mapping[str, object]) -> None:
+    if broken := odd_ids(given):
+        reason = broken[0].reason
+        raise InvalidInput(f"{' and '.join(rule.path for rule in broken if rule.reason == reason)} {reason}")
 
 
 def refuse_unfit(**texts: object) -> None:
     """Raises InvalidInput for strings with control characters or lone surrogates."""
     if unfit := [name for name, text in texts.items() if isinstance(text, str) and _UNFIT.search(text)]:
         texts.clear()  # some are secrets
-        raise InvalidInput(f"{' and '.join(unfit)} must contain neither control characters nor unpaired surrogates")
+        raise InvalidInput(f"{' and '.join(unfit)} {_NOT_FIT}")
 
 
 def check(declared: Any, value: Any, *, now: datetime.datetime, path: str = "") -> Any:

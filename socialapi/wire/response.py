@@ -2,7 +2,6 @@
 
 import codecs
 import contextlib
-import functools
 import itertools
 import json
 import math
@@ -148,8 +147,7 @@ def read_result(route: Route[R], reply: Reply) -> R:
     if not reply.ok:
         raise read_error(reply)
     try:
-        if reply.max_bytes is not None:
-            reply.check_complete(executed=False)
+        reply.check_complete(executed=False)
         return _read_success(route, reply)
     except DecodeError as problem:
         error = DecodeError(problem.path, problem.reason)
@@ -205,8 +203,7 @@ def _read_tokens(result: type[R], reply: Reply) -> R:
     body, _ = _unwrapped(result, scalars.only(_decode_tokens(reply.content)))
     found: R
     if not isinstance(body, dict):
-        found = structure(body, result)
-        return found
+        raise DecodeError("", "expected an object")
     if not any(body.get(name) for name in _TOKENS) and (
         not _ERRORS.isdisjoint(_refusal(body)) or any(_texts(body, _TELLING))
     ):
@@ -331,7 +328,7 @@ def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
 
 def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
     """Returns the result, with the response's errors and other fields if the result has attributes for them."""
-    errors = read_errors(body["errors"]) if body.get("errors") is not None else ()
+    errors = read_errors(body.get("errors"))
     if isinstance(result, tuple):
         return cast("R", Items.of(result, errors))
     if isinstance(result, Model):
@@ -425,7 +422,7 @@ def _webhook_failure(body: Any) -> str | None:
     """Returns the reason for a webhook failure, from any string of a response."""
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
-    pattern = _one_of(WEBHOOK_FAILURES)
+    pattern = re.compile(rf"\b(?:{'|'.join(WEBHOOK_FAILURES)})\b")
     texts = itertools.islice(_texts(body, _TELLING | {"data", "parameters", "type"}), MAX_ERRORS)
     found = (pattern.search(text, 0, MAX_SEARCHED) for text in texts)
     return next((match.group() for match in found if match), None)
@@ -457,11 +454,6 @@ def _named(members: Iterable[tuple[str, Any]], names: AbstractSet[str]) -> list[
     return [part for name, part in members if "".join(filter(str.isalpha, name)).lower() in names]
 
 
-@functools.cache
-def _one_of(words: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b")
-
-
 _TELLING: Final = frozenset({"title", "detail", "details", "reason", "code", "message", "msg", "description"}) | {
     *("error", "errors", "errormsg", "errormessage", "errordescription", "fault", "faultstring", "exception")
 }
@@ -488,7 +480,7 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
         for item in entry[:MAX_ERRORS] if isinstance(entry, list) else (entry,):
             if not isinstance(item, dict) or not item:
                 continue
-            index = _index(item.get("index"))
+            index = scalars.read_or_none(scalars.whole_number, item.get("index"))
             error = read_service_error(item)
             found.append(
                 OperationError(
@@ -501,13 +493,6 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
                 )
             )
     return found
-
-
-def _index(value: Any) -> int | None:
-    try:
-        return scalars.whole_number(value)
-    except DecodeError:
-        return None
 
 
 def _summary(reply: Reply, body: Any, *, has_reason: bool) -> str:

@@ -12,15 +12,25 @@ import datetime
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from socialapi.errors import DecodeError
+
+T = TypeVar("T")
 
 MAX_EXACT: Final = 2**53 - 1
 """The largest integer up to which floats are exact."""
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}(?:\.0*)?", re.ASCII).fullmatch
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII).fullmatch
+
+
+def read_or_none(read: Callable[[Any], T | None], value: Any) -> T | None:
+    """Returns the value that one of these functions reads, or None if it cannot be read."""
+    try:
+        return read(value)
+    except DecodeError:
+        return None
 
 
 def only(value: Any) -> Any:

@@ -42,16 +42,17 @@ SIGNED: Final = OAuth1("key", "key-secret&=%", "token", "token-secret/+")
 def _oauth1(data: bytes) -> None:
     """A signature is the one that oauthlib makes of the same request, or both refuse the address.
 
-    Parameters are signed as the bytes that are sent (RFC 5849, section 3.4.1.3). oauthlib puts
-    another character for bytes that are not UTF-8, and decodes those named `oauth_…` twice.
+    Parameters are signed as the bytes that are sent (RFC 5849, section 3.4.1.3), which the SDK encodes
+    before. oauthlib puts another character for bytes that are not UTF-8, and decodes those named
+    `oauth_…` twice.
     """
     pieces = Pieces(data)
     method = pieces.one_of("GET", "POST", "delete")
     host = pieces.one_of("https://api.example", "http://API.example:80", "https://[::1]:8080")
-    path, query, form = pieces.text(), pieces.text(), pieces.text()
+    path, query, form = pieces.text(), _as_sent(pieces.text()), _as_sent(pieces.text())
     url = f"{host}/{path}{'?' if query else ''}{query}"
-    if not (url + form).isascii() or any(sign in url for sign in "# \\") or not url.isprintable():
-        return  # the SDK encodes these before it signs
+    if not url.isascii() or any(sign in path for sign in "?#; \\") or not url.isprintable():
+        return  # the SDK encodes or refuses these before it signs
     fields = [("oauth_nonce", "n"), ("oauth_timestamp", "1"), ("oauth_version", "1.0")]
     fields += [("oauth_consumer_key", SIGNED.api_key), ("oauth_token", SIGNED.access_token)]
     fields += [("oauth_signature_method", "HMAC-SHA1")]
@@ -76,6 +77,11 @@ def _pairs(encoded: str) -> list[tuple[bytes, bytes]]:
     """The names and values of a query or a form, as the bytes that they stand for."""
     parts = [part.replace("+", " ").partition("=") for part in encoded.split("&") if part]
     return [(unquote_to_bytes(name), unquote_to_bytes(value)) for name, _, value in parts]
+
+
+def _as_sent(encoded: str) -> str:
+    """A query or a form as the SDK encodes it."""
+    return "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in _pairs(encoded))
 
 
 def _is_utf_8(content: bytes) -> bool:

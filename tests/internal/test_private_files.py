@@ -37,7 +37,7 @@ def login_at(path: Path) -> None:
 
 
 def tokens_at(path: Path) -> None:
-    FileTokenCache(path)._make_folder()
+    make_private_folder(path.parent)
     FileTokenCache(path)._replace("key", None, "token")
 
 

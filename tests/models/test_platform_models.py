@@ -13,7 +13,7 @@ from socialapi.models.events import Subscription
 from socialapi.models.includes import Includes
 from socialapi.models.pages import Page
 from socialapi.models.posts import Media, Place, Poll, Post, ReferencedPost, Space, UserList
-from socialapi.models.streams import Connection, EndedConnections, RulesSummary, StreamRule, summary_of
+from socialapi.models.streams import Connection, EndedConnections, RulesSummary, StreamRule
 from socialapi.models.users import User
 from socialapi.models.webhooks import Deleted, StreamLink, WebhookConfig, WebhookValidity
 from socialapi.wire.decode import structure
@@ -221,8 +221,3 @@ def test_what_is_included_is_joined_however_often_it_is_asked_for() -> None:
     again = read_page(Page[Post], body)
     assert again.includes == page.includes, "what was looked up before makes no difference"
     assert Includes().author(post) is None
-
-
-def test_the_summary_of_a_change_is_a_mapping_in_any_case() -> None:
-    assert summary_of({"summary": {"created": 1}}) == {"created": 1}
-    assert summary_of({"summary": "none"}) == summary_of({}) == {}

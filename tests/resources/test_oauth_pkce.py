@@ -41,10 +41,6 @@ def test_a_text_that_is_no_verifier_is_refused_and_not_repeated(verifier: str) -
     assert verifier not in str(refused.value)
 
 
-def test_a_state_is_safe_in_an_address() -> None:
-    assert oauth.new_state(b"\xfb\xff\xfe") == "-__-"
-
-
 def test_comparing_takes_any_text() -> None:
     assert oauth.equal_in_constant_time("äöü", "äöü")
     assert not oauth.equal_in_constant_time("state", "äöü")

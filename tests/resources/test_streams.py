@@ -6,7 +6,6 @@ import pytest
 
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
-from socialapi.models.streams import summary_of
 from socialapi.problems import Problem, RuleCap
 from socialapi.types import RuleDraft
 from tests.emulator.platform.receiving import URL, owner_of_webhook
@@ -28,7 +27,7 @@ async def values(client: Client) -> list[str]:
 async def test_rules_are_added_listed_and_deleted(client: Client) -> None:
     page = await client.filtered_stream.add_rules("cats has:images", RuleDraft("dogs", tag="dogs"))
     assert [(rule.value, rule.tag) for rule in page.data] == [("cats has:images", None), ("dogs", "dogs")]
-    assert summary_of(page.meta) == {"created": 2, "not_created": 0, "valid": 2, "invalid": 0}
+    assert page.meta["summary"] == {"created": 2, "not_created": 0, "valid": 2, "invalid": 0}
     assert await client.filtered_stream.rules().collect() == list(page.data)
     cats, dogs = (rule.id or "" for rule in page.data)
     only = await client.filtered_stream.rules(ids=[dogs])
@@ -37,16 +36,16 @@ async def test_rules_are_added_listed_and_deleted(client: Client) -> None:
     assert [rule.value for rule in await client.filtered_stream.rules(ids=cats)
             .collect()] == ["cats has:images"]  # fmt: skip
     gone = await client.filtered_stream.delete_rules(cats)
-    assert summary_of(gone.meta) == {"deleted": 1, "not_deleted": 0}
+    assert gone.meta["summary"] == {"deleted": 1, "not_deleted": 0}
     assert await values(client) == ["dogs"]
 
 
 async def test_rules_are_deleted_by_their_values(client: Client, service: Emulator) -> None:
     page = await client.filtered_stream.add_rules("cats", "dogs", "birds", "fish")
     by_value = await client.filtered_stream.delete_rules(values=["cats", "dogs"])
-    assert summary_of(by_value.meta) == {"deleted": 2, "not_deleted": 0}
+    assert by_value.meta["summary"] == {"deleted": 2, "not_deleted": 0}
     both = await client.filtered_stream.delete_rules(page.data[2].id or "", values="fish")
-    assert summary_of(both.meta) == {"deleted": 2, "not_deleted": 0}
+    assert both.meta["summary"] == {"deleted": 2, "not_deleted": 0}
     with pytest.raises(errors.NotFound) as unknown:
         await client.filtered_stream.delete_rules(values="fish")
     assert unknown.value.problems[0].extra["parameter"] == "values"
@@ -56,7 +55,7 @@ async def test_rules_are_deleted_by_their_values(client: Client, service: Emulat
 async def test_rules_and_ids_can_be_given_as_sequences(client: Client) -> None:
     page = await client.filtered_stream.add_rules(["cats", RuleDraft("dogs")])
     ids = [rule.id or "" for rule in page.data]
-    assert summary_of((await client.filtered_stream.delete_rules(ids)).meta)["deleted"] == 2
+    assert (await client.filtered_stream.delete_rules(ids)).meta["summary"]["deleted"] == 2
 
 
 async def test_a_link_carries_all_six_parameters(client: Client, service: Emulator, webhook_id: str) -> None:

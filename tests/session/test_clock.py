@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.session.clock import SystemClock, run_with_timeout, wait_for_event
+from socialapi.session.clock import SystemClock, acquire_with_timeout, run_with_timeout, wait_for_event
 from tests.support.clock import VirtualClock, turns
 
 
@@ -44,6 +44,38 @@ async def test_cancelling_the_wait_cancels_what_it_started(clock: VirtualClock) 
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     assert waiting.cancelled()
+    assert others() == set()
+
+
+async def test_an_event_that_is_not_set_in_time_is_told(clock: VirtualClock) -> None:
+    assert await wait_for_event(clock, asyncio.Event(), 5.0) is False
+    assert (others(), clock.monotonic()) == (set(), 5.0)
+
+
+async def test_a_lock_is_taken_in_time_or_not_at_all(clock: VirtualClock) -> None:
+    lock = asyncio.Lock()
+    assert await acquire_with_timeout(clock, lock, 5.0)
+    assert not await acquire_with_timeout(clock, lock, 5.0)
+    assert (others(), clock.monotonic()) == (set(), 5.0)
+    waiting = asyncio.create_task(acquire_with_timeout(clock, lock, 5.0))
+    await turns(3)
+    lock.release()
+    assert await waiting
+    assert lock.locked()
+
+
+@pytest.mark.parametrize("turn", range(1, 12))
+async def test_a_lock_is_free_after_the_one_who_waited_was_cancelled(turn: int, clock: VirtualClock) -> None:
+    lock = asyncio.Lock()
+    await lock.acquire()
+    waiting = asyncio.create_task(acquire_with_timeout(clock, lock, 5.0))
+    await turns(3)
+    lock.release()
+    await turns(turn)
+    waiting.cancel()
+    (found,) = await asyncio.gather(waiting, return_exceptions=True)
+    await turns(5)
+    assert lock.locked() == (found is True)
     assert others() == set()
 
 

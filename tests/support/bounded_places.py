@@ -25,7 +25,6 @@ def _by_row(text: str) -> Mapping[str, tuple[str, ...]]:
 BOUNDED: Final = _by_row("""
 a decompressed response
     session/transport.py Transport._reply readany
-    session/transport.py _decompressed readany
 an error response (any status but 2xx)
     session/transport.py Transport._read_refusal readany
 unread bytes of a stream
@@ -90,13 +89,14 @@ forwarding an event
 the response to a forwarded event (`webhooks listen --forward`)
     session/forwarder.py Forwarder._once read
 connections of a client
+    session/session.py Session._enter_loop Semaphore
     session/transport.py Transport._open _CleanConnector
 an attempt, until the last byte of its response
     session/session.py Session.open.send run_with_timeout
     session/transport.py _timeout ClientTimeout
 waiting for a connection
-    session/budget.py ConnectionPlaces.__init__ deque
-    session/budget.py ConnectionPlaces.take timeout
+    session/session.py Session._wait_for_place acquire
+    session/session.py Session._wait_for_place timeout
 all waits of a call: for limits, for tokens and between attempts
     integrations/redis.py RedisPacer.acquire acquire
     integrations/redis_window.py SharedWindow._serve_once wait_for_event
@@ -134,13 +134,12 @@ request plans, routes and URLs
 started sign-ins
     session/authenticators.py PendingSignIns.__init__ OrderedDict
 tokens in a token cache
-    session/authenticators.py Authenticators.__init__ _apps
     session/authenticators.py Authenticators.__init__ _by_kind
     session/authenticators.py Authenticators.__init__ _renewing
     session/token_cache.py MemoryTokenCache.__init__ _tokens
 the lock of a token, in memory, in a file or in Redis
-    session/token_cache.py FileTokenCache._locked AsyncFileLock
-    session/token_cache.py FileTokenCache._locked acquire
+    session/token_cache.py FileTokenCache.lock AsyncFileLock
+    session/token_cache.py FileTokenCache.lock acquire
     session/token_cache.py MemoryTokenCache.__init__ WeakValueDictionary
     session/token_cache.py MemoryTokenCache.lock acquire
     session/token_cache.py MemoryTokenCache.lock timeout
@@ -182,8 +181,7 @@ the disk
 rows in flight, for all jobs of a client
     bulk/ledger.py Ledger.__init__ _held
     bulk/sync/job.py SyncJob.__init__ _refused
-    session/budget.py _InUse batches
-    session/budget.py _InUse waiting
+    session/budget.py InFlightBudget.__init__ deque
 keys of rows without an outcome
     bulk/ledger.py Ledger.__init__ _pages
     bulk/ledger.py _Page keys
@@ -323,7 +321,7 @@ information computed once for each class
     emulator/arguments.py wire_fields cache
     integrations/arrow.py _columns cache
     models/validation.py checker cache
-    resources/arguments.py _accepted cache
+    resources/arguments.py _members cache
     internal/records.py - cache
     wire/decode.py - cache
     wire/decode.py wire_names cache
@@ -334,7 +332,6 @@ information computed once for each class
     wire/paging.py _bounds_of cache
     wire/paging.py _id_filters cache
     wire/paging.py _key_name cache
-    wire/response.py _one_of cache
 a response from Redis
     integrations/redis_server.py RedisServer.answer timeout
 identifying a Redis server when it first fails
@@ -449,8 +446,8 @@ UNBOUNDED: Final = _by_row("""
 It takes the seconds or the event that its caller bounds.
     session/clock.py SystemClock.sleep sleep
     session/clock.py acquire_with_timeout acquire
-    session/clock.py _end_within sleep
-    session/clock.py _end_within wait
+    session/clock.py acquire_with_timeout run_with_timeout
+    session/clock.py wait_for_event run_with_timeout
     session/clock.py wait_for_event wait
     session/clock.py run_with_timeout sleep
     session/clock.py run_with_timeout wait
@@ -472,8 +469,6 @@ It has an entry for each event loop, or for each task, file or connection that l
     internal/fairness.py - WeakKeyDictionary
     internal/fairness.py _Loop waiting
     internal/file_lock.py - _HELD
-    session/budget.py InFlightBudget.__init__ WeakKeyDictionary
-    session/session.py - WeakSet
     session/session.py Session.__init__ _tasks
     session/telemetry.py Telemetry.__init__ _connections
     session/transport.py Transport.__init__ WeakSet
@@ -552,7 +547,6 @@ It is a value, which is filled when it is made.
     reports.py KindLint reasons
     routes/route.py Route path_rules
     session/network.py ConnectionOptions headers
-    session/network.py Network _options_by_host
     session/network.py Proxies by_scheme
     session/options.py CallOptions headers
     webhooks/endpoint.py WebhookReply headers
@@ -564,7 +558,6 @@ It waits for tasks that it has cancelled.
     emulator/platform/streaming.py LiveStream.serve gather
     integrations/redis.py RedisTokenCache.lock gather
     integrations/redis_window.py WindowScript.aclose gather
-    session/clock.py _end_within gather
     session/clock.py run_with_timeout gather
     session/pager.py _PageAhead.aclose gather
     session/session.py Session.aclose gather

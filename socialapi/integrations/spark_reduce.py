@@ -10,11 +10,12 @@ from typing import Any, Final
 from socialapi.bulk.audiences.cells import UserRow, user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.normalize import Normalizers, Unusable, normalizers
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.arrow import ArrowBlocks
 from socialapi.bulk.inputs.columns import OVERRIDES, ColumnMapping, printable_names, quoted
 from socialapi.errors import InvalidInput
 from socialapi.integrations.spark_options import REDUCED_BY, id_columns_of
-from socialapi.models.audiences import IdentifierKind
+from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 _KEY: Final = "socialapi_key"
 _ORDER: Final = "socialapi_order"
@@ -23,21 +24,33 @@ _RANK: Final = "socialapi_rank"
 
 def latest_per_identifier(
     df: Any,
+    *,
     order_by: str,
-    columns: ColumnMapping | None,
-    kinds: Sequence[IdentifierKind],
-    options: Mapping[str, Any],
+    columns: ColumnMapping | None = None,
+    default_region: str | None = None,
+    phone_format: PhoneFormat = "auto",
+    require_hashed: bool = False,
+    kinds: Sequence[IdentifierKind] = IDENTIFIER_KINDS,
 ) -> Any:
-    """Implements `socialapi.integrations.spark.latest_per_identifier`."""
+    """Returns a DataFrame with one row for each identifier, taken from the last row with that identifier.
+
+    The last row has the largest value in the column `order_by`; among equal values, a Delete wins.
+
+    Identifiers are normalized and hashed; invalid ones are kept, and the write rejects them. The columns for times and
+    operations have the names of the specification. The column `socialapi_reduced_by`, together with the option
+    `order_by`, allows the write to use them. Pass `columns`, `default_region`, `phone_format` and `require_hashed`
+    here, not to the write. For a do-not-reach list, `kinds` are `email` and `phone_number`. Raises InvalidInput if a
+    column is missing.
+    """
     from pyspark.sql import functions as f
     from pyspark.sql.types import StringType, StructField, StructType
 
     _require(df, order_by)
-    names = df.columns
-    layout = IdentifierColumns.of(columns, kinds).of_table(names)
+    options = {"default_region": default_region, "phone_format": phone_format, "require_hashed": require_hashed}
+    layout = IdentifierColumns.of(columns, kinds).of_table(df.columns)
     normalizers(kinds, **options)  # rejects an invalid region here rather than in a task
     overrides = [name for name in OVERRIDES if getattr(layout, name) is not None]
-    split = _Splitter(tuple(names), order_by, columns, tuple(kinds), options)
+    split = _Splitter(tuple(df.columns), order_by, columns, tuple(kinds), options)
     texts = [StructField(name, StringType()) for name in (_KEY, "kind", "value", *OVERRIDES)]
     schema = StructType([*texts, StructField(_ORDER, df.schema[order_by].dataType)])
     found = df.mapInArrow(split, schema)
@@ -128,8 +141,12 @@ def _text(said: Any) -> str | None:
     return said if said is None or isinstance(said, str) else str(said.isoformat())
 
 
-def latest_per_product(df: Any, order_by: str, columns: Mapping[str, str] | None) -> Any:
-    """Implements `socialapi.integrations.spark.latest_per_product`."""
+def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | None = None) -> Any:
+    """Returns a DataFrame with one row for each product id: the one with the largest value in the column `order_by`.
+
+    Rows without an id are kept, and the write rejects them. The column `socialapi_reduced_by`, together with the option
+    `order_by`, shows the write that no id is repeated. Raises InvalidInput if a column is missing.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -142,8 +159,11 @@ def latest_per_product(df: Any, order_by: str, columns: Mapping[str, str] | None
     return ranked.drop(_RANK).withColumn(REDUCED_BY, f.lit(order_by))
 
 
-def repeated_products(df: Any, columns: Mapping[str, str] | None) -> Any:
-    """Implements `socialapi.integrations.spark.repeated_products`."""
+def repeated_products(df: Any, *, columns: Mapping[str, str] | None = None) -> Any:
+    """Returns the product ids that occur more than once, as a DataFrame with the columns `id` and `rows`.
+
+    Needs a shuffle. A write itself detects only ids that are repeated within a partition.
+    """
     from pyspark.sql import functions as f
 
     counted = df.groupBy(_product_key(df, columns).alias("id")).agg(f.count(f.lit(1)).alias("rows"))

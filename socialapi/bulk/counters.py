@@ -206,14 +206,11 @@ class RowCounters:
         ]
         groups = [*notes, *of_groups]
         of_notes = (IssueGroup(each.field, each.reason, 1, (each,)) for each in notes)
-        rate, used = self.rate, 0.0
-        if rate is not None:
-            used = self.attempts / (rate.requests * max(1.0, elapsed_seconds / rate.window_seconds))
         return {
             "requests": self.attempts,
             "retries": max(0, self.attempts - self.sent_first),
             "elapsed_seconds": elapsed_seconds,
-            "quota_used": used,
+            "quota_used": quota_used(self.rate, self.attempts, elapsed_seconds),
             "rejects_path": str(self.rejects_file.path) if self.rejects_file is not None else None,
             "forecast": self._forecast() if dry_run else None,
             "columns": self.read_columns(),
@@ -229,6 +226,11 @@ class RowCounters:
         if self.rate is not None:
             minutes = self.forecast_requests / self.rate.requests * self.rate.window_seconds / 60
         return Forecast(requests=self.forecast_requests, bytes=self.forecast_bytes, quota_minutes=minutes)
+
+
+def quota_used(rate: RateLimit | None, requests: int, elapsed_seconds: float) -> float:
+    """Returns the requests sent as a share of those that the rate limit allows in this time, at least one window."""
+    return requests / (rate.requests * max(1.0, elapsed_seconds / rate.window_seconds)) if rate is not None else 0.0
 
 
 def report_of(kind: type[P], counters: object, computed: Mapping[str, object]) -> P:

@@ -13,7 +13,7 @@ import attrs
 from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage, batch_sender
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.prepare import PreparedBlock
-from socialapi.bulk.counters import IssueGroups, RowCounters, report_of
+from socialapi.bulk.counters import IssueGroups, RowCounters, quota_used
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import FILE_ERRORS, JobDescription, LimitExceeded, log_groups, run_job, same_files
@@ -89,48 +89,42 @@ class SyncCounts:
     def report(self) -> SyncReport:
         """Returns the report with the current counts."""
         reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
-        settled = self.unchanged + additions.accepted + additions.rejected
-        requests = additions.requests + removals.requests
-        counters = RowCounters(
-            self.rate,
+        elapsed_seconds, requests = self._clock.monotonic() - self._started, additions.requests + removals.requests
+        forecasts = [each.forecast for each in (additions, removals) if each.forecast is not None]
+        return SyncReport(
             read=reading.read,
             accepted=self.unchanged + additions.accepted,
             rejected=reading.rejected + additions.rejected,
-            repeated=additions.repeated,
-            pending=reading.pending + reading.accepted - settled,
+            pending=reading.pending + reading.accepted - self.unchanged - additions.accepted - additions.rejected,
             warnings=reading.warnings,
-            attempts=requests,
-            sent_first=requests - additions.retries - removals.retries,
+            requests=requests,
+            retries=additions.retries + removals.retries,
+            repeated=additions.repeated,
             bytes_sent=additions.bytes_sent + removals.bytes_sent,
-            rejects=[*reading.rejects, *additions.rejects][:MAX_ISSUES_KEPT],
-            warning_details=list(reading.warning_details),
-        )
-        computed = {
-            "additions": additions,
-            "removals": removals,
-            "unchanged": self.unchanged,
-            "held_back": self.held_back,
-            "identifiers_before": self.before,
-            "identifiers_after": self.after,
-        }
-        parts = [each.forecast for each in self._parts.values() if each.forecast is not None]
-        sending = {
-            **counters.sending(self._clock.monotonic() - self._started, dry_run=False),
-            "rejects_path": reading.rejects_path,
+            elapsed_seconds=elapsed_seconds,
+            quota_used=quota_used(self.rate, requests, elapsed_seconds),
+            rejects=(*reading.rejects, *additions.rejects)[:MAX_ISSUES_KEPT],
+            warning_details=reading.warning_details,
+            reject_groups=(*reading.reject_groups, *additions.reject_groups),
+            warning_groups=reading.warning_groups,
+            rejects_path=reading.rejects_path,
+            columns=reading.columns,
+            ignored_columns=reading.ignored_columns,
             # The phases follow one another and share one rate limit.
-            "forecast": Forecast(
-                requests=sum(each.requests for each in parts),
-                bytes=sum(each.bytes for each in parts),
-                quota_minutes=sum(each.quota_minutes for each in parts),
+            forecast=Forecast(
+                requests=sum(each.requests for each in forecasts),
+                bytes=sum(each.bytes for each in forecasts),
+                quota_minutes=sum(each.quota_minutes for each in forecasts),
             )
             if self._dry_run
             else None,
-            "reject_groups": (*reading.reject_groups, *additions.reject_groups),
-            "warning_groups": reading.warning_groups,
-            "columns": reading.columns,
-            "ignored_columns": reading.ignored_columns,
-        }
-        return report_of(SyncReport, counters, sending | computed)
+            unchanged=self.unchanged,
+            additions=additions,
+            removals=removals,
+            held_back=self.held_back,
+            identifiers_before=self.before,
+            identifiers_after=self.after,
+        )
 
 
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600

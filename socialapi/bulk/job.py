@@ -262,7 +262,7 @@ class JobDescription(FrozenRecord):
 
 
 class Stage(Protocol[C, B, P]):
-    """The part of a job that processes the rows after they are read.
+    """The part of a job that processes the rows after they are read. What a stage does not define does nothing.
 
     `open` is called first and `aclose` last, even after an error. In between, `take` is called with
     each block and `flush` after the last one; `finish` follows if nothing has stopped the job. The

@@ -1,6 +1,5 @@
 """The sync job: reads the desired rows, compares them with the snapshot, and sends the differences."""
 
-import asyncio
 import contextlib
 import functools
 import tempfile
@@ -252,7 +251,7 @@ class SyncJob:
             finally:
                 await self._snapshot.aclose()
                 log_groups("sync", self._counts.report())
-        report, ledger = self._counts.report(), self._reading.ledger
+        report, ledger = self._counts.report(), self._reading.counters.ledger
         counts = {name: getattr(report, name) for name in ("unchanged", "rejected", "pending")}
         if ledger is not None and not ledger.agrees_with(counts | {"added": report.additions.accepted}):
             raise RuntimeError(f"the rows of the sync do not add up, which is a bug in this package: {report}")
@@ -277,13 +276,11 @@ class SyncJob:
     async def _sync(self) -> None:
         try:
             try:
-                self._counts.reading = await self._reading.run()
+                await self._reading.run()
             except BulkError as stopped:
-                self._counts.reading = stopped.report
-                raise BulkError(f"{stopped.message}; nothing was sent", self._counts.report()) from stopped.__cause__
-            except asyncio.CancelledError:
-                self._counts.reading = self._reading.report()
-                raise
+                raise BulkError(f"{stopped.message}; nothing was sent", stopped.report) from stopped.__cause__
+            finally:
+                self._counts.reading = self._reading.stage.report(0.0)
             now = int(self._session.clock.time())
             with self._stopping("before anything was sent"):
                 found = await self._snapshot.compare(now=now, soon=now + RENEWED_AHEAD_SECONDS)
@@ -347,7 +344,7 @@ class SyncJob:
                 f"{share:.1%}, but only {most:.1%} may be removed: is the input complete? If so, set "
                 f"max_removal_share=1.0{why_others}"
             )
-        unusable = self._reading.unusable
+        unusable = self._reading.stage.unusable
         if unusable and min(1.0, (found.removals + unusable) / found.known) > most:
             self._counts.hold_back()
             await self._snapshot.hold_back()
@@ -377,30 +374,16 @@ class SyncJob:
         description = JobDescription(
             telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
         )
+        pages, started = PageReader(read_page, self._counts.planned[self._phase]), self._session.clock.monotonic()
         try:
-            report = await run_job(
-                PageReader(read_page, self._counts.planned[self._phase]),
-                stage,
-                counters,
-                description,
-                options,
-                self._session,
-            )
-        except BulkError as stopped:
-            self._counts.take(self._phase, stopped.report)
-            raise
-        except asyncio.CancelledError:
-            self._counts.take(self._phase, stage.report(0.0))
-            raise
-        else:
-            self._counts.take(self._phase, report)
-            return report
+            return await run_job(pages, stage, counters, description, options, self._session)
         finally:
+            self._counts.take(self._phase, stage.report(self._session.clock.monotonic() - started))
             await self._note_refused()
 
     def _note_settled(self, numbers: Sequence[int], outcome: str, issues: Sequence[RowIssue]) -> None:
         self._refused += issues
-        if self._phase == "additions" and outcome == "accepted" and self._reading.ledger is not None:
+        if self._phase == "additions" and outcome == "accepted" and self._reading.counters.ledger is not None:
             if len(self._added) < numbers[-1]:
                 self._added += bytes(numbers[-1] - len(self._added))
             for first, last in ranges_of(numbers):
@@ -408,7 +391,7 @@ class SyncJob:
 
     async def _settle_rows(self) -> None:
         """Writes the outcomes of the staged rows, and closes the ledger. Only the first call has an effect."""
-        ledger, is_settled, self._is_settled = self._reading.ledger, self._is_settled, True
+        ledger, is_settled, self._is_settled = self._reading.counters.ledger, self._is_settled, True
         if ledger is None or is_settled:
             return
         try:
@@ -453,10 +436,10 @@ class SyncJob:
             : len(refused)
         ]  # only after the awaits: a stopping job may cancel this method, and calls it again at the end
         self._counts.refuse(self._phase, issues)
-        if (ledger := self._reading.ledger) is not None:
+        if (ledger := self._reading.counters.ledger) is not None:
             for issue in issues if self._phase == "additions" else ():
                 ledger.settle([issue.row], "rejected", [issue])
-        if (file := self._reading.rejects_file) is not None:
+        if (file := self._reading.counters.rejects_file) is not None:
             file.begin()
             file.write(issues)
 
@@ -485,5 +468,5 @@ class SyncJob:
         raise BulkError(f"the sync stopped {when}: {explained(cause)}", self._counts.report()) from cause
 
     def _close_rejects(self) -> None:
-        if (file := self._reading.rejects_file) is not None:
+        if (file := self._reading.counters.rejects_file) is not None:
             file.close()

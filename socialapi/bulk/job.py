@@ -1,6 +1,7 @@
 """Runs bulk jobs, each composed of a reader, a stage and counters, and defines the options that all jobs share."""
 
 import asyncio
+import contextlib
 import inspect
 import math
 import os
@@ -422,6 +423,8 @@ class JobRun(Generic[C, B, P]):
         self._options = options
         self._session = session
         self._started = session.clock.monotonic()
+        rate_limit = description.target.route.rate_limit
+        self._limit_key = (description.target.limit_key(rate_limit), rate_limit)
         self._on_progress = options.on_progress
         self._pace = Pace(session.clock, self._seconds_until)
         self._note: str | None = None
@@ -443,13 +446,6 @@ class JobRun(Generic[C, B, P]):
         """Reads the blocks if the wait of rows is limited; None if rows may wait until the end of the input."""
         self._counted: Mapping[str, int] = {}
         """The number of rows already reported to the telemetry, by outcome."""
-        # A dry run reports no rows to the telemetry, because it gives most rows no outcome.
-        telemetry = () if session.telemetry is None or options.dry_run else (self._count_rows,)
-        self._reporting: Sequence[Callable[[], None]] = (
-            *telemetry,
-            *(() if options.on_progress is None else (self.show,)),
-        )
-        """The functions that report the counts to the telemetry and to `on_progress`."""
         self.broken_input: Exception | None = None
         """The error that ended the reading early, or None."""
         self._settled_calls: SettledCalls | None = None
@@ -522,14 +518,9 @@ class JobRun(Generic[C, B, P]):
             state = "interrupted"
             raise
         finally:
-            # After an error or a cancellation, batches may still be in flight: they are cancelled,
-            # and their rows stay pending. The files are closed even if this is cancelled again.
-            try:
-                await self.dispatcher.cancel()
-            finally:
-                await self._close(state)
-            for show in self._reporting:
-                show()
+            await self._close(state)
+            self._count_rows()
+            self.show()
         report = self._report()
         problem = self.dispatcher.failure or self.broken_input
         if self._description.part_of is None and not self._description.keeps_files_open:
@@ -625,12 +616,15 @@ class JobRun(Generic[C, B, P]):
         self.check_reject_share()
         if self._settled_calls is not None:
             self._settled_calls.start()
-        for report in self._reporting:
-            report()
+        self._count_rows()
+        self.show()
 
     def _count_rows(self) -> None:
-        """Reports to the telemetry how many rows got their outcome since the last call."""
-        assert self._session.telemetry is not None
+        """Reports to the telemetry how many rows got their outcome since the last call. In a dry run, most rows get
+        none.
+        """
+        if self._session.telemetry is None or self._options.dry_run:
+            return
         counts, before = self._counters.outcomes(), self._counted
         self._counted = counts
         new = {outcome: rows - before.get(outcome, 0) for outcome, rows in counts.items()}
@@ -680,41 +674,36 @@ class JobRun(Generic[C, B, P]):
         self.journal = given
 
     def _limit(self) -> int:
-        target = self._description.target
-        key = target.limit_key(target.route.rate_limit)
-        return self._concurrency.limit(self._session.pacer.requests_per_second(key, target.route.rate_limit))
+        return self._concurrency.limit(self._session.pacer.requests_per_second(*self._limit_key))
 
     def _seconds_until(self, requests: int) -> float:
-        target = self._description.target
-        key = target.limit_key(target.route.rate_limit)
-        return seconds_until(self._session.pacer, key, target.route.rate_limit, requests)
+        return seconds_until(self._session.pacer, *self._limit_key, requests)
 
     async def _close(self, state: State) -> None:
-        """Closes the rejects file, the ledger, the stage and the journal, and records in the
-        journal how the run ended. Raises the error if a file cannot be written.
+        """Cancels the batches in flight, closes the rejects file, the ledger, the stage and the journal, and records in
+        the journal how the run ended. Raises the error if a file cannot be written.
         """
-        try:
+        # Closes everything in reverse order, even if a step fails or is cancelled.
+        async with contextlib.AsyncExitStack() as closing:
+            if self.journal is not None:
+                closing.push_async_callback(self._close_journal, self.journal, state)
+            closing.push_async_callback(self._stage.aclose)
+            if not self._description.keeps_files_open:
+                closing.push_async_callback(self._close_files, state)
             if self._settled_calls is not None:
-                await self._settled_calls.aclose()
-        finally:
-            try:
-                if not self._description.keeps_files_open:
-                    await self._close_files(is_finished=state == "finished" and not self._has_failed)
-            finally:
-                try:
-                    await self._stage.aclose()
-                finally:
-                    if self.journal is not None:
-                        await self._close_journal(self.journal, state)
+                closing.push_async_callback(self._settled_calls.aclose)
+            # After an error or a cancellation, batches may still be in flight: their rows stay pending.
+            await self.dispatcher.cancel()
 
-    async def _close_files(self, *, is_finished: bool) -> None:
+    async def _close_files(self, state: State) -> None:
+        rejects_file, ledger = self._counters.rejects_file, self._counters.ledger
         try:
             try:
-                if self._counters.rejects_file is not None:
-                    self._counters.rejects_file.close()
+                if rejects_file is not None:
+                    rejects_file.close()
             finally:
-                if self._counters.ledger is not None:
-                    await self._counters.ledger.close(is_finished=is_finished)
+                if ledger is not None:
+                    await ledger.close(is_finished=state == "finished" and not self._has_failed)
         except InvalidInput as problem:
             self.dispatcher.stop(problem)
 

@@ -142,11 +142,9 @@ class JobOptions(FrozenRecord):
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""
-        number = isinstance(self.concurrency, int) and not isinstance(self.concurrency, bool)
-        if self.concurrency != "auto" and not (number and int(self.concurrency) >= 1):
+        if self.concurrency != "auto" and not (isinstance(self.concurrency, int) and self.concurrency >= 1):
             yield invalid("concurrency", 'must be "auto" or a number of at least 1')
-        share = self.max_reject_share
-        if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
+        if self.max_reject_share is not None and not 0 <= self.max_reject_share <= 1:
             yield invalid("max_reject_share", "must be a number from 0 to 1")
         files = self.files
         at_addresses = [name for name, path in files.items() if name != "layout" and is_address(os.fsdecode(path))]
@@ -154,8 +152,6 @@ class JobOptions(FrozenRecord):
             yield invalid(name, ONLY_HERE)
         if inspect.iscoroutinefunction(self.on_progress):
             yield invalid("on_progress", "is called, not awaited: pass a plain function")
-        if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
-            yield invalid("journal", "must be a path, or an object with the methods of Journal")
         seconds = self.flush_after_seconds
         if seconds is not None and seconds is not UNSET and not 0 < seconds < math.inf:
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
@@ -244,7 +240,7 @@ class JobDescription(FrozenRecord):
     noun: str = "upload"
     """The name of the job in messages."""
     kind: str = ""
-    """The name of the job in its journal, or an empty string if the job cannot use a journal."""
+    """The name of the job in its journal; empty if the job never has one."""
     telemetry_kind: str = "upload"
     """The name of the job in spans and metrics."""
     target: Target[Any]
@@ -656,8 +652,6 @@ class JobRun(Generic[C, B, P]):
 
     async def _open_journal(self, given: str | os.PathLike[str] | Journal) -> None:
         description = self._description
-        if not description.kind:
-            raise InvalidInput(f"a journal cannot be used with this {description.noun}")
         route = description.target.route
         where = {"host": self._session.config.host(route.family.host), "path": route.path}
         identity = JobIdentity(

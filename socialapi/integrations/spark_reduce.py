@@ -7,6 +7,8 @@ of them is the last.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import attrs
+
 from socialapi.bulk.audiences.cells import UserRow, user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.normalize import Normalizers, Unusable, normalizers
@@ -67,30 +69,23 @@ def latest_per_identifier(
     )
 
 
+@attrs.frozen
 class _Splitter:
     """Splits the rows of record batches into one row per identifier. Spark sends this object to the tasks."""
 
-    def __init__(
-        self,
-        names: tuple[str, ...],
-        order_by: str,
-        columns: ColumnMapping | None,
-        kinds: tuple[IdentifierKind, ...],
-        options: Mapping[str, Any],
-    ) -> None:
-        self._names = names
-        self._order_at = names.index(order_by)
-        self._columns = columns
-        self._kinds = kinds
-        self._options = options
+    names: tuple[str, ...]
+    order_by: str
+    columns: ColumnMapping | None
+    kinds: tuple[IdentifierKind, ...]
+    options: Mapping[str, Any]
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yields record batches with the key, kind, value, operation, times and order of each identifier."""
         from pyspark import TaskContext
 
         partition = TaskContext.get().partitionId()
-        normalize = normalizers(self._kinds, **self._options)
-        layout = IdentifierColumns.of(self._columns, self._kinds).of_table(self._names)
+        normalize = normalizers(self.kinds, **self.options)
+        layout = IdentifierColumns.of(self.columns, self.kinds).of_table(self.names)
         number = 1
         for batch in batches:
             blocks = ArrowBlocks(batch.schema, layout)
@@ -99,12 +94,7 @@ class _Splitter:
             number += batch.num_rows
 
     def _split(
-        self,
-        batch: Any,
-        rows: Iterable[UserRow],
-        first_number: int,
-        partition: int,
-        normalize: Normalizers,
+        self, batch: Any, rows: Iterable[UserRow], first_number: int, partition: int, normalize: Normalizers
     ) -> Any:
         import pyarrow
 
@@ -118,7 +108,7 @@ class _Splitter:
                 indexes.append(row.number - first_number)
                 for column, cell in zip(cells, (key, kind, value, *said), strict=True):
                     column.append(cell)
-        order = batch.column(self._order_at).take(pyarrow.array(indexes, pyarrow.int64()))
+        order = batch.column(self.names.index(self.order_by)).take(pyarrow.array(indexes, pyarrow.int64()))
         texts = [pyarrow.array(column, pyarrow.string()) for column in cells]
         return pyarrow.record_batch([*texts, order], names=[_KEY, "kind", "value", *OVERRIDES, _ORDER])
 

@@ -142,7 +142,8 @@ class JobOptions(FrozenRecord):
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""
-        if self.concurrency != "auto" and not (isinstance(self.concurrency, int) and self.concurrency >= 1):
+        number: object = self.concurrency
+        if number != "auto" and not (isinstance(number, int) and number >= 1):
             yield invalid("concurrency", 'must be "auto" or a number of at least 1')
         if self.max_reject_share is not None and not 0 <= self.max_reject_share <= 1:
             yield invalid("max_reject_share", "must be a number from 0 to 1")
@@ -259,7 +260,7 @@ class JobDescription(FrozenRecord):
 
 
 class Stage(Protocol[C, B, P]):
-    """The part of a job that processes the rows after they are read. What a stage does not define does nothing.
+    """The part of a job that processes the rows after they are read. A subclass defines what it needs.
 
     `open` is called first and `aclose` last, even after an error. In between, `take` is called with
     each block and `flush` after the last one; `finish` follows if nothing has stopped the job. The
@@ -268,6 +269,7 @@ class Stage(Protocol[C, B, P]):
 
     async def open(self, run: "JobRun[C, B, P]") -> None:
         """Prepares the stage before anything is read."""
+        return
 
     async def take(self, block: C) -> None:
         """Checks the rows of a block, and puts the valid ones into batches."""
@@ -275,18 +277,22 @@ class Stage(Protocol[C, B, P]):
     @property
     def first_waiting(self) -> int | None:
         """The number of the first row in an incomplete batch; None if no row is waiting."""
+        return None
 
     async def flush(self) -> None:
         """Submits the incomplete batches once all rows are read or a row has waited long enough."""
 
     async def settle(self, batch: B) -> None:
         """Sends the batch until every row has its outcome. Raises the error that stops the job."""
+        return
 
     async def finish(self) -> None:
         """Does the work that remains after the last row is settled. Not called if the job has stopped."""
+        return
 
     async def aclose(self) -> None:
         """Closes what `open` has opened. Called even if `open` has failed."""
+        return
 
     def report(self, elapsed_seconds: float) -> P:
         """Returns the report with the current counts."""

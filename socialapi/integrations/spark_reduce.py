@@ -48,7 +48,8 @@ def latest_per_identifier(
     from pyspark.sql.types import StringType, StructField, StructType
 
     _require(df, order_by)
-    options = {"default_region": default_region, "phone_format": phone_format, "require_hashed": require_hashed}
+    options: dict[str, Any] = {"default_region": default_region, "phone_format": phone_format}
+    options["require_hashed"] = require_hashed
     layout = IdentifierColumns.of(columns, kinds).of_table(df.columns)
     normalizers(kinds, **options)  # rejects an invalid region here rather than in a task
     overrides = [name for name in OVERRIDES if getattr(layout, name) is not None]

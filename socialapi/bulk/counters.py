@@ -1,6 +1,7 @@
 """The counters of a running job, and its report."""
 
 import operator
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
@@ -43,26 +44,23 @@ ROWS_OF_A_GROUP: Final = 5
 class IssueGroups:
     """The number of issues for each field and reason, with the first few issues."""
 
-    _found: dict[tuple[str, str], tuple[list[int], list[RowIssue]]] = attrs.field(factory=dict)
+    _counts: Counter[tuple[str, str]] = attrs.field(factory=Counter)
+    _first: dict[tuple[str, str], list[RowIssue]] = attrs.field(factory=dict)
 
     def add(self, issues: Sequence[RowIssue]) -> None:
         """Counts issues."""
         for issue in issues:
-            group = self._found.get((issue.field, issue.reason))
-            if group is None:
-                key = (issue.field, issue.reason) if len(self._found) < MAX_GROUPS else ("", OTHER_REASONS)
-                group = self._found.setdefault(key, ([0], []))
-            group[0][0] += 1
-            if len(group[1]) < ROWS_OF_A_GROUP:
-                group[1].append(issue)
+            key = (issue.field, issue.reason)
+            if key not in self._first and len(self._first) >= MAX_GROUPS:
+                key = ("", OTHER_REASONS)
+            self._counts[key] += 1
+            first = self._first.setdefault(key, [])
+            if len(first) < ROWS_OF_A_GROUP:
+                first.append(issue)
 
     def groups(self, placed: Callable[[Sequence[RowIssue]], Sequence[RowIssue]] = tuple) -> Sequence[IssueGroup]:
         """Returns the groups, most frequent first. `placed` adds the file to each issue."""
-        found = [
-            IssueGroup(field, reason, count, tuple(placed(first)))
-            for (field, reason), ((count,), first) in self._found.items()
-        ]
-        return sorted(found, key=lambda group: -group.count)
+        return [IssueGroup(*key, count, tuple(placed(self._first[key]))) for key, count in self._counts.most_common()]
 
 
 @attrs.define(eq=False, repr=False)
@@ -206,14 +204,11 @@ class RowCounters:
         ]
         groups = [*notes, *of_groups]
         of_notes = (IssueGroup(each.field, each.reason, 1, (each,)) for each in notes)
-        rate, used = self.rate, 0.0
-        if rate is not None:
-            used = self.attempts / (rate.requests * max(1.0, elapsed_seconds / rate.window_seconds))
         return {
             "requests": self.attempts,
             "retries": max(0, self.attempts - self.sent_first),
             "elapsed_seconds": elapsed_seconds,
-            "quota_used": used,
+            "quota_used": quota_used(self.rate, self.attempts, elapsed_seconds),
             "rejects_path": str(self.rejects_file.path) if self.rejects_file is not None else None,
             "forecast": self._forecast() if dry_run else None,
             "columns": self.read_columns(),
@@ -229,6 +224,11 @@ class RowCounters:
         if self.rate is not None:
             minutes = self.forecast_requests / self.rate.requests * self.rate.window_seconds / 60
         return Forecast(requests=self.forecast_requests, bytes=self.forecast_bytes, quota_minutes=minutes)
+
+
+def quota_used(rate: RateLimit | None, requests: int, elapsed_seconds: float) -> float:
+    """Returns the requests sent as a share of those that the rate limit allows in this time, at least one window."""
+    return requests / (rate.requests * max(1.0, elapsed_seconds / rate.window_seconds)) if rate is not None else 0.0
 
 
 def report_of(kind: type[P], counters: object, computed: Mapping[str, object]) -> P:

@@ -111,14 +111,9 @@ class Dispatcher(Generic[B]):
         """The number of submitted batches that are not settled."""
         return len(self._live)
 
-    @property
-    def has_room(self) -> bool:
-        """Whether fewer batches than the limit are in flight; True after a failure."""
-        return self.failure is not None or (self._next is None and (not self._live or len(self._live) < self._limit()))
-
     async def until_room(self) -> None:
-        """Waits until there is room for another batch."""
-        while not self.has_room:
+        """Waits until fewer batches than the limit are in flight, or the job has failed."""
+        while self.failure is None and (self._next is not None or len(self._live) >= self._limit()):
             self._freed.clear()
             await self._freed.wait()
 

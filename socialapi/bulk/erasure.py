@@ -59,21 +59,13 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
         if _is_open(whole):
             return False
         if kind == "snapshot":
-            _remove_scratch(whole)
+            remove_scratch(scratch_folder(whole))
         remove_files(whole)
+    except FileExistsError as problem:
+        raise ConfigurationError(f"{problem.strerror}, so the snapshot {whole} was not deleted") from None
     finally:
         lock.release()
     return True
-
-
-def _remove_scratch(snapshot: Path) -> None:
-    try:
-        remove_scratch(scratch_folder(snapshot))
-    except FileExistsError as problem:
-        reason = str(problem.strerror)
-    else:
-        return
-    raise ConfigurationError(f"{reason}, so the snapshot {snapshot} was not deleted")
 
 
 def _is_open(path: Path) -> bool:

@@ -1,6 +1,7 @@
 """Runs bulk jobs, each composed of a reader, a stage and counters, and defines the options that all jobs share."""
 
 import asyncio
+import contextlib
 import inspect
 import math
 import os
@@ -141,11 +142,10 @@ class JobOptions(FrozenRecord):
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""
-        number = isinstance(self.concurrency, int) and not isinstance(self.concurrency, bool)
-        if self.concurrency != "auto" and not (number and int(self.concurrency) >= 1):
+        number: object = self.concurrency
+        if number != "auto" and not (isinstance(number, int) and number >= 1):
             yield invalid("concurrency", 'must be "auto" or a number of at least 1')
-        share = self.max_reject_share
-        if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
+        if self.max_reject_share is not None and not 0 <= self.max_reject_share <= 1:
             yield invalid("max_reject_share", "must be a number from 0 to 1")
         files = self.files
         at_addresses = [name for name, path in files.items() if name != "layout" and is_address(os.fsdecode(path))]
@@ -153,8 +153,6 @@ class JobOptions(FrozenRecord):
             yield invalid(name, ONLY_HERE)
         if inspect.iscoroutinefunction(self.on_progress):
             yield invalid("on_progress", "is called, not awaited: pass a plain function")
-        if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
-            yield invalid("journal", "must be a path, or an object with the methods of Journal")
         seconds = self.flush_after_seconds
         if seconds is not None and seconds is not UNSET and not 0 < seconds < math.inf:
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
@@ -243,7 +241,7 @@ class JobDescription(FrozenRecord):
     noun: str = "upload"
     """The name of the job in messages."""
     kind: str = ""
-    """The name of the job in its journal, or an empty string if the job cannot use a journal."""
+    """The name of the job in its journal; empty if the job never has one."""
     telemetry_kind: str = "upload"
     """The name of the job in spans and metrics."""
     target: Target[Any]
@@ -262,7 +260,7 @@ class JobDescription(FrozenRecord):
 
 
 class Stage(Protocol[C, B, P]):
-    """The part of a job that processes the rows after they are read.
+    """The part of a job that processes the rows after they are read. A subclass defines what it needs.
 
     `open` is called first and `aclose` last, even after an error. In between, `take` is called with
     each block and `flush` after the last one; `finish` follows if nothing has stopped the job. The
@@ -271,6 +269,7 @@ class Stage(Protocol[C, B, P]):
 
     async def open(self, run: "JobRun[C, B, P]") -> None:
         """Prepares the stage before anything is read."""
+        return
 
     async def take(self, block: C) -> None:
         """Checks the rows of a block, and puts the valid ones into batches."""
@@ -278,18 +277,22 @@ class Stage(Protocol[C, B, P]):
     @property
     def first_waiting(self) -> int | None:
         """The number of the first row in an incomplete batch; None if no row is waiting."""
+        return None
 
     async def flush(self) -> None:
         """Submits the incomplete batches once all rows are read or a row has waited long enough."""
 
     async def settle(self, batch: B) -> None:
         """Sends the batch until every row has its outcome. Raises the error that stops the job."""
+        return
 
     async def finish(self) -> None:
         """Does the work that remains after the last row is settled. Not called if the job has stopped."""
+        return
 
     async def aclose(self) -> None:
         """Closes what `open` has opened. Called even if `open` has failed."""
+        return
 
     def report(self, elapsed_seconds: float) -> P:
         """Returns the report with the current counts."""
@@ -422,6 +425,8 @@ class JobRun(Generic[C, B, P]):
         self._options = options
         self._session = session
         self._started = session.clock.monotonic()
+        rate_limit = description.target.route.rate_limit
+        self._limit_key = (description.target.limit_key(rate_limit), rate_limit)
         self._on_progress = options.on_progress
         self._pace = Pace(session.clock, self._seconds_until)
         self._note: str | None = None
@@ -443,13 +448,6 @@ class JobRun(Generic[C, B, P]):
         """Reads the blocks if the wait of rows is limited; None if rows may wait until the end of the input."""
         self._counted: Mapping[str, int] = {}
         """The number of rows already reported to the telemetry, by outcome."""
-        # A dry run reports no rows to the telemetry, because it gives most rows no outcome.
-        telemetry = () if session.telemetry is None or options.dry_run else (self._count_rows,)
-        self._reporting: Sequence[Callable[[], None]] = (
-            *telemetry,
-            *(() if options.on_progress is None else (self.show,)),
-        )
-        """The functions that report the counts to the telemetry and to `on_progress`."""
         self.broken_input: Exception | None = None
         """The error that ended the reading early, or None."""
         self._settled_calls: SettledCalls | None = None
@@ -522,14 +520,9 @@ class JobRun(Generic[C, B, P]):
             state = "interrupted"
             raise
         finally:
-            # After an error or a cancellation, batches may still be in flight: they are cancelled,
-            # and their rows stay pending. The files are closed even if this is cancelled again.
-            try:
-                await self.dispatcher.cancel()
-            finally:
-                await self._close(state)
-            for show in self._reporting:
-                show()
+            await self._close(state)
+            self._count_rows()
+            self.show()
         report = self._report()
         problem = self.dispatcher.failure or self.broken_input
         if self._description.part_of is None and not self._description.keeps_files_open:
@@ -625,12 +618,15 @@ class JobRun(Generic[C, B, P]):
         self.check_reject_share()
         if self._settled_calls is not None:
             self._settled_calls.start()
-        for report in self._reporting:
-            report()
+        self._count_rows()
+        self.show()
 
     def _count_rows(self) -> None:
-        """Reports to the telemetry how many rows got their outcome since the last call."""
-        assert self._session.telemetry is not None
+        """Reports to the telemetry how many rows got their outcome since the last call. In a dry run, most rows get
+        none.
+        """
+        if self._session.telemetry is None or self._options.dry_run:
+            return
         counts, before = self._counters.outcomes(), self._counted
         self._counted = counts
         new = {outcome: rows - before.get(outcome, 0) for outcome, rows in counts.items()}
@@ -662,8 +658,6 @@ class JobRun(Generic[C, B, P]):
 
     async def _open_journal(self, given: str | os.PathLike[str] | Journal) -> None:
         description = self._description
-        if not description.kind:
-            raise InvalidInput(f"a journal cannot be used with this {description.noun}")
         route = description.target.route
         where = {"host": self._session.config.host(route.family.host), "path": route.path}
         identity = JobIdentity(
@@ -680,41 +674,36 @@ class JobRun(Generic[C, B, P]):
         self.journal = given
 
     def _limit(self) -> int:
-        target = self._description.target
-        key = target.limit_key(target.route.rate_limit)
-        return self._concurrency.limit(self._session.pacer.requests_per_second(key, target.route.rate_limit))
+        return self._concurrency.limit(self._session.pacer.requests_per_second(*self._limit_key))
 
     def _seconds_until(self, requests: int) -> float:
-        target = self._description.target
-        key = target.limit_key(target.route.rate_limit)
-        return seconds_until(self._session.pacer, key, target.route.rate_limit, requests)
+        return seconds_until(self._session.pacer, *self._limit_key, requests)
 
     async def _close(self, state: State) -> None:
-        """Closes the rejects file, the ledger, the stage and the journal, and records in the
-        journal how the run ended. Raises the error if a file cannot be written.
+        """Cancels the batches in flight, closes the rejects file, the ledger, the stage and the journal, and records in
+        the journal how the run ended. Raises the error if a file cannot be written.
         """
-        try:
+        # Closes everything in reverse order, even if a step fails or is cancelled.
+        async with contextlib.AsyncExitStack() as closing:
+            if self.journal is not None:
+                closing.push_async_callback(self._close_journal, self.journal, state)
+            closing.push_async_callback(self._stage.aclose)
+            if not self._description.keeps_files_open:
+                closing.push_async_callback(self._close_files, state)
             if self._settled_calls is not None:
-                await self._settled_calls.aclose()
-        finally:
-            try:
-                if not self._description.keeps_files_open:
-                    await self._close_files(is_finished=state == "finished" and not self._has_failed)
-            finally:
-                try:
-                    await self._stage.aclose()
-                finally:
-                    if self.journal is not None:
-                        await self._close_journal(self.journal, state)
+                closing.push_async_callback(self._settled_calls.aclose)
+            # After an error or a cancellation, batches may still be in flight: their rows stay pending.
+            await self.dispatcher.cancel()
 
-    async def _close_files(self, *, is_finished: bool) -> None:
+    async def _close_files(self, state: State) -> None:
+        rejects_file, ledger = self._counters.rejects_file, self._counters.ledger
         try:
             try:
-                if self._counters.rejects_file is not None:
-                    self._counters.rejects_file.close()
+                if rejects_file is not None:
+                    rejects_file.close()
             finally:
-                if self._counters.ledger is not None:
-                    await self._counters.ledger.close(is_finished=is_finished)
+                if ledger is not None:
+                    await ledger.close(is_finished=state == "finished" and not self._has_failed)
         except InvalidInput as problem:
             self.dispatcher.stop(problem)
 

@@ -61,7 +61,6 @@ class Ledger:
         self._first_page = self._rows = 0
         self._counts: dict[str, int] = {}
         self._kept = _KeptKeys()
-        self._is_closed = False
 
     def enter(self, block: Block[Any]) -> list[RowIssue]:
         """Records the rows of a block, and returns a warning for each empty key.
@@ -145,12 +144,7 @@ class Ledger:
         return is_incomplete or self._counts == {outcome: rows for outcome, rows in counts.items() if rows}
 
     async def close(self, *, is_finished: bool) -> None:
-        """Writes the rows without an outcome as pending, and closes the file. Idempotent. Raises InvalidInput if the
-        disk is full.
-        """
-        if self._is_closed:
-            return
-        self._is_closed = True
+        """Writes the rows without an outcome as pending, and closes the file. Raises InvalidInput if the disk is full."""
         try:
             if self._file is not None and self._file.is_incomplete:
                 return

@@ -1,7 +1,6 @@
 """Output files of a job with one line per row, written to `<name>.part` and renamed when the job ends."""
 
 import contextlib
-import io
 import itertools
 import os
 from collections.abc import Iterator, Sequence
@@ -97,10 +96,6 @@ class OutputFile:
         found = [os.fsdecode(each) for each in (path, part_of(path)) if cls.is_like(each)]
         return [*found, os.fsdecode(path) + SUFFIX]
 
-    def _as_text(self) -> IO[str]:
-        self._file = text = io.TextIOWrapper(self._file, "utf-8", "surrogateescape", newline="")
-        return text
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         """Raises InvalidInput in place of an OSError. After that, the file is never renamed."""
@@ -109,12 +104,6 @@ class OutputFile:
         except OSError as problem:
             self.is_incomplete = True
             raise self._unwritable(problem) from None
-
-    def _finish(self) -> None:
-        if self._begun and not (self._is_direct or self.is_incomplete):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        self._file.close()
 
     def close(self) -> None:
         """Completes the file, and renames it if `begin` was called. Idempotent. Raises InvalidInput if the disk is
@@ -125,7 +114,10 @@ class OutputFile:
         self._is_closed, was_incomplete = True, self.is_incomplete
         try:
             with self._writing():
-                self._finish()
+                if self._begun and not (self._is_direct or self.is_incomplete):
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+                self._file.close()
                 if not self._begun and not self._is_direct:
                     self._part.unlink()
                 elif not (self._is_direct or was_incomplete):

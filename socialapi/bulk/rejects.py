@@ -1,6 +1,7 @@
 """The rejects file: one line per rejected row, with the reason."""
 
 import csv
+import io
 import os
 from collections.abc import Sequence
 from typing import ClassVar, Final
@@ -28,7 +29,8 @@ class RejectsFile(OutputFile):
     ) -> None:
         super().__init__(path, sources=sources, keeps_earlier=keeps_earlier)
         self.columns: Sequence[str] = ()
-        self._writer = csv.writer(self._as_text())
+        self._file = io.TextIOWrapper(self._file, "utf-8", "surrogateescape", newline="")
+        self._writer = csv.writer(self._file)
 
     def begin(self) -> None:
         """Writes the names of the columns on the first call. Raises InvalidInput if the disk is full."""

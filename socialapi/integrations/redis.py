@@ -71,7 +71,7 @@ class RedisPacer:
             if len(self._windows) >= MAX_WINDOWS:
                 unused = next((key for key, each in self._windows.items() if each.is_idle), None)
                 if unused is not None:
-                    self._windows.pop(unused).retire()
+                    del self._windows[unused]
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SharedWindow(self._script, key, limit)
         self._windows[key] = window  # moved to the end, so that the windows stay in order of use
@@ -102,10 +102,11 @@ class RedisPacer:
 
     async def _renew_leases(self) -> None:
         """Renews the leases of long requests until no request is in flight."""
-        while any(window.has_flying for window in self._windows.values()):
+        is_sending = True
+        while is_sending:
             await self._clock.sleep(RENEWED_AFTER * self._script.lease_seconds)
-            for window in list(self._windows.values()):
-                window.renew()
+            renewed = [window.renew() for window in list(self._windows.values())]
+            is_sending = any(renewed)
 
     def limits(self) -> Mapping[str, LimitStatus]:
         """Returns the last known state of each limit that this process has used."""
@@ -197,15 +198,12 @@ class RedisTokenCache:
         try:
             return await self._server.answer(name, ask, within_seconds=within_seconds)
         except FAILURES as problem:
-            error = self._server.error_of(problem)
+            error = self._server.refusal(problem) or self._server.lost(problem)
         raise error  # outside the handler: the library's error may quote the token
 
     async def aclose(self) -> None:
         """Closes the connection unless it was passed in."""
         await self._server.aclose()
-
-    def __repr__(self) -> str:
-        return "RedisTokenCache()"
 
 
 async def _renew_lock(server: RedisServer, lock: "Lock") -> None:

@@ -120,6 +120,3 @@ class RedisFence:
     async def aclose(self) -> None:
         """Closes the connection unless it was passed in."""
         await self._server.aclose()
-
-    def __repr__(self) -> str:
-        return "RedisFence()"

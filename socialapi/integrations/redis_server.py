@@ -19,7 +19,7 @@ except ImportError:
     raise ImportError("sharing a quota needs redis: pip install 'aiosocialapi[redis]'") from None
 
 from socialapi.config import split_address
-from socialapi.errors import ConfigurationError, SocialApiError, TransportError
+from socialapi.errors import ConfigurationError, TransportError
 
 if TYPE_CHECKING:
     from socialapi.integrations.telemetry import RedisTelemetry
@@ -211,10 +211,6 @@ class RedisServer:
         self._is_outage_logged = False
         if self.telemetry is not None:
             self.telemetry.record_outage(seconds)
-
-    def error_of(self, problem: BaseException) -> SocialApiError:
-        """Returns the error to raise for a failure that is not retried."""
-        return self.refusal(problem) or self.lost(problem)
 
     async def aclose(self) -> None:
         """Closes the connection unless it was passed in."""

@@ -168,11 +168,6 @@ class WindowScript:
         """The name of this process. It includes the process id, because a forked process must not hold the same slots."""
         return f"{self._token}-{os.getpid():x}"
 
-    def patience_seconds(self, *, bulk: bool) -> float:
-        """Returns how long callers wait for a server that does not reply."""
-        has_fallback = not bulk and self.config.redis_fallback_share is not None
-        return 0.0 if has_fallback else self.config.max_elapsed_seconds
-
     async def ask(self, key: str, limit: RateLimit | None, question: Question, *, within_seconds: float) -> Answer:
         """Returns the script's answer. Raises TimeoutError and the library's exceptions."""
         arguments = question.arguments(
@@ -265,7 +260,10 @@ class SharedWindow:
         self._status_at = -math.inf
         self._changed = asyncio.Event()
         self._is_serving = False
-        self._is_away = self._has_given_up = False
+        self.is_failing: bool = False
+        """Whether the last call to Redis failed."""
+        # After giving up, only the next caller retries Redis. Until then, slots are released when their leases expire.
+        self._has_given_up = False
         self._failing_since: float | None = None
         self._fallback: SlidingWindowPacer | None = None
 
@@ -276,20 +274,6 @@ class SharedWindow:
         """Whether this window can be dropped without losing anything."""
         self._forget_answered()
         return not (self._is_serving or self._flying or self._unreported or self._answered)
-
-    @property
-    def is_failing(self) -> bool:
-        """Whether the last call to Redis failed."""
-        return self._is_away
-
-    @property
-    def has_flying(self) -> bool:
-        """Whether a request of this process is in flight."""
-        return bool(self._flying)
-
-    def retire(self) -> None:
-        """Reserves the slot numbers of this window, so that a later window of the same key uses higher ones."""
-        self._script.first_place = max(self._script.first_place, self._next_place)
 
     async def acquire(self, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a slot, and raises the errors of `RedisPacer.acquire`."""
@@ -354,13 +338,14 @@ class SharedWindow:
         self._unreported.append(outcome)
         self.wake()
 
-    def renew(self) -> None:
-        """Queues lease renewals for long requests."""
+    def renew(self) -> bool:
+        """Queues lease renewals for long requests. Returns whether any request of this process is in flight."""
         now = self._clock.monotonic()
         for place, since in list(self._flying.items()):
             if now - since >= RENEWED_AFTER * self._script.lease_seconds:
                 self._flying[place] = now
                 self._tell(Outcome(str(place), "flying", now))
+        return bool(self._flying)
 
     def status(self) -> LimitStatus:
         """Returns the last known state of the limit."""
@@ -471,6 +456,7 @@ class SharedWindow:
                 self._unreported.popleft()
         self._wanted_last = dict.fromkeys(_LANES, 0)
         self._next_place += sum(question.wanted.values())
+        self._script.first_place = max(self._script.first_place, self._next_place)
         first = question.first_place
         is_stale = (
             now - asked > LEASE_MARGIN_SECONDS
@@ -483,7 +469,7 @@ class SharedWindow:
             return 0.0
         server = self._script.server
         server.note_answer(now)
-        self._is_away, self._failing_since, self._fallback = False, None, None
+        self.is_failing, self._failing_since, self._fallback = False, None, None
         if self._reported_again is not None:
             says = "Redis has lost the state of a rate limit: requests that were already sent are reported again"
             server.warn(now, says, facts={"socialapi_requests": self._reported_again})
@@ -532,31 +518,29 @@ class SharedWindow:
 
     async def _back_off(self, problem: BaseException) -> None:
         """Waits before the next call to Redis, or gives up."""
-        server, now = self._script.server, self._clock.monotonic()
+        server, config, now = self._script.server, self._script.config, self._clock.monotonic()
         if (refusal := server.refusal(problem)) is not None:
-            self._is_away = False
+            self.is_failing = False
             self._refuse_all(refusal)
-            self._give_up()
+            self._has_given_up = True
             return
-        self._is_away = True
+        self.is_failing = True
         if self._failing_since is None:
             self._failing_since = now
         self._note_waits(now)
         server.note_failure(problem, now)
         seconds = now - self._failing_since
+        has_fallback, max_seconds = config.redis_fallback_share is not None, config.max_elapsed_seconds
         for bulk, callers in self._callers.items():
+            patience_seconds = 0.0 if has_fallback and not bulk else max_seconds
             for each in callers:
-                if seconds >= self._script.patience_seconds(bulk=bulk) or now >= each.until:
+                if seconds >= patience_seconds or now >= each.until:
                     each.refuse(server.lost(problem, seconds))
         is_closed = self._script.closed.is_set()
-        if not self._is_waited_for() and (is_closed or seconds >= self._script.config.max_elapsed_seconds):
-            self._give_up()
+        if not self._is_waited_for() and (is_closed or seconds >= max_seconds):
+            self._has_given_up = True
         elif not is_closed:
             await wait_for_event(self._clock, self._script.closed, retry_wait_seconds(seconds))
-
-    def _give_up(self) -> None:
-        """Lets the next caller retry Redis. Until then, slots are released when their leases expire."""
-        self._has_given_up = True
 
 
 @attrs.frozen(eq=False)

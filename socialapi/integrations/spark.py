@@ -7,7 +7,7 @@ Needs the extra `[spark]`, and `[redis]` if Spark may retry tasks. See the page 
 """
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -18,12 +18,11 @@ try:
 except ImportError:
     raise ImportError("writing from Spark needs PySpark 4: pip install 'aiosocialapi[spark]'") from None
 
-from socialapi.bulk.audiences.phone_numbers import PhoneFormat
-from socialapi.bulk.inputs.columns import ColumnMapping
-from socialapi.integrations import spark_reduce
 from socialapi.integrations.spark_options import WriteSettings, read_settings
+from socialapi.integrations.spark_reduce import latest_per_identifier as latest_per_identifier
+from socialapi.integrations.spark_reduce import latest_per_product as latest_per_product
+from socialapi.integrations.spark_reduce import repeated_products as repeated_products
 from socialapi.integrations.spark_tasks import Attempt, PartReport, finish, give_up, write_partition
-from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 __all__ = ["SocialApiDataSource", "latest_per_identifier", "latest_per_product", "repeated_products"]
 
@@ -79,44 +78,3 @@ class SocialApiWriter(DataSourceArrowWriter):  # type: ignore[misc]  # as above
 
 def _parts(messages: Sequence[PartWritten | None]) -> list[PartReport | None]:
     return [None if message is None else message.part for message in messages]
-
-
-def latest_per_identifier(
-    df: Any,
-    *,
-    order_by: str,
-    columns: ColumnMapping | None = None,
-    default_region: str | None = None,
-    phone_format: PhoneFormat = "auto",
-    require_hashed: bool = False,
-    kinds: Sequence[IdentifierKind] = IDENTIFIER_KINDS,
-) -> Any:
-    """Returns a DataFrame with one row for each identifier, taken from the last row with that identifier.
-
-    The last row has the largest value in the column `order_by`; among equal values, a Delete wins.
-
-    Identifiers are normalized and hashed; invalid ones are kept, and the write rejects them. The columns for times and
-    operations have the names of the specification. The column `socialapi_reduced_by`, together with the option
-    `order_by`, allows the write to use them. Pass `columns`, `default_region`, `phone_format` and `require_hashed`
-    here, not to the write. For a do-not-reach list, `kinds` are `email` and `phone_number`. Raises InvalidInput if a
-    column is missing.
-    """
-    options = {"default_region": default_region, "phone_format": phone_format, "require_hashed": require_hashed}
-    return spark_reduce.latest_per_identifier(df, order_by, columns, kinds, options)
-
-
-def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | None = None) -> Any:
-    """Returns a DataFrame with one row for each product id: the one with the largest value in the column `order_by`.
-
-    Rows without an id are kept, and the write rejects them. The column `socialapi_reduced_by`, together with the option
-    `order_by`, tells the write that no id is repeated. Raises InvalidInput if a column is missing.
-    """
-    return spark_reduce.latest_per_product(df, order_by, columns)
-
-
-def repeated_products(df: Any, *, columns: Mapping[str, str] | None = None) -> Any:
-    """Returns the product ids that occur more than once, as a DataFrame with the columns `id` and `rows`.
-
-    Needs a shuffle. A write itself detects only ids that are repeated within a partition.
-    """
-    return spark_reduce.repeated_products(df, columns)

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import attrs
 
-from socialapi.bulk.audiences.columns import IdentifierColumns, IdentifierLayout
+from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.job import UploadOptions
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.inputs.columns import ColumnMapping, quoted
@@ -205,8 +205,8 @@ def _keywords_of(
     options: Mapping[str, str], kind: DestinationKind, columns: ColumnMapping | None, now: datetime.datetime
 ) -> dict[str, Any]:
     keywords: dict[str, Any] = {"columns": columns} if columns else {}
-    if (text := options.get("concurrency", "auto")) != "auto":
-        keywords["concurrency"] = _number({"concurrency": text}, "concurrency", int)
+    if options.get("concurrency", "auto") != "auto":
+        keywords["concurrency"] = _number(options, "concurrency", int)
     if _truth(options, "dry_run"):
         keywords["dry_run"] = True
     if kind == "catalog":
@@ -289,16 +289,12 @@ def _check_people(
         allow_effective=takes_effective_at,
     )
     if layout.has_overrides and not is_reduced:
-        raise InvalidInput(_why_not_overrides(layout, names))
-
-
-def _why_not_overrides(layout: IdentifierLayout, names: Sequence[str]) -> str:
-    indexes = (layout.operation_type, layout.effective_at, layout.expires_at)
-    found = ", ".join(quoted(names[layout.positions[index]]) for index in indexes if index is not None)
-    return (
-        f"the rows have separate operations or times ({found}), but rows of a DataFrame have no order, and Spark may "
-        "retry a task: one write can have only one operation and one pair of times. Write each operation separately "
-        "(options operation, effective_at, expires_at) and drop these columns; or reduce the DataFrame to one row per "
-        "identifier with latest_per_identifier(df, order_by=…) from socialapi.integrations.spark, and give the option "
-        "order_by"
-    )
+        indexes = (layout.operation_type, layout.effective_at, layout.expires_at)
+        found = ", ".join(quoted(names[layout.positions[index]]) for index in indexes if index is not None)
+        raise InvalidInput(
+            f"the rows have separate operations or times ({found}), but rows of a DataFrame have no order, and Spark may "
+            "retry a task: one write can have only one operation and one pair of times. Write each operation separately "
+            "(options operation, effective_at, expires_at) and drop these columns; or reduce the DataFrame to one row per "
+            "identifier with latest_per_identifier(df, order_by=…) from socialapi.integrations.spark, and give the option "
+            "order_by"
+        )

@@ -7,14 +7,17 @@ of them is the last.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import attrs
+
 from socialapi.bulk.audiences.cells import UserRow, user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.normalize import Normalizers, Unusable, normalizers
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.arrow import ArrowBlocks
 from socialapi.bulk.inputs.columns import OVERRIDES, ColumnMapping, printable_names, quoted
 from socialapi.errors import InvalidInput
 from socialapi.integrations.spark_options import REDUCED_BY, id_columns_of
-from socialapi.models.audiences import IdentifierKind
+from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 _KEY: Final = "socialapi_key"
 _ORDER: Final = "socialapi_order"
@@ -23,21 +26,34 @@ _RANK: Final = "socialapi_rank"
 
 def latest_per_identifier(
     df: Any,
+    *,
     order_by: str,
-    columns: ColumnMapping | None,
-    kinds: Sequence[IdentifierKind],
-    options: Mapping[str, Any],
+    columns: ColumnMapping | None = None,
+    default_region: str | None = None,
+    phone_format: PhoneFormat = "auto",
+    require_hashed: bool = False,
+    kinds: Sequence[IdentifierKind] = IDENTIFIER_KINDS,
 ) -> Any:
-    """Implements `socialapi.integrations.spark.latest_per_identifier`."""
+    """Returns a DataFrame with one row for each identifier, taken from the last row with that identifier.
+
+    The last row has the largest value in the column `order_by`; among equal values, a Delete wins.
+
+    Identifiers are normalized and hashed; invalid ones are kept, and the write rejects them. The columns for times and
+    operations have the names of the specification. The column `socialapi_reduced_by`, together with the option
+    `order_by`, allows the write to use them. Pass `columns`, `default_region`, `phone_format` and `require_hashed`
+    here, not to the write. For a do-not-reach list, `kinds` are `email` and `phone_number`. Raises InvalidInput if a
+    column is missing.
+    """
     from pyspark.sql import functions as f
     from pyspark.sql.types import StringType, StructField, StructType
 
     _require(df, order_by)
-    names = df.columns
-    layout = IdentifierColumns.of(columns, kinds).of_table(names)
+    options: dict[str, Any] = {"default_region": default_region, "phone_format": phone_format}
+    options["require_hashed"] = require_hashed
+    layout = IdentifierColumns.of(columns, kinds).of_table(df.columns)
     normalizers(kinds, **options)  # rejects an invalid region here rather than in a task
     overrides = [name for name in OVERRIDES if getattr(layout, name) is not None]
-    split = _Splitter(tuple(names), order_by, columns, tuple(kinds), options)
+    split = _Splitter(tuple(df.columns), order_by, columns, tuple(kinds), options)
     texts = [StructField(name, StringType()) for name in (_KEY, "kind", "value", *OVERRIDES)]
     schema = StructType([*texts, StructField(_ORDER, df.schema[order_by].dataType)])
     found = df.mapInArrow(split, schema)
@@ -54,30 +70,23 @@ def latest_per_identifier(
     )
 
 
+@attrs.frozen
 class _Splitter:
     """Splits the rows of record batches into one row per identifier. Spark sends this object to the tasks."""
 
-    def __init__(
-        self,
-        names: tuple[str, ...],
-        order_by: str,
-        columns: ColumnMapping | None,
-        kinds: tuple[IdentifierKind, ...],
-        options: Mapping[str, Any],
-    ) -> None:
-        self._names = names
-        self._order_at = names.index(order_by)
-        self._columns = columns
-        self._kinds = kinds
-        self._options = options
+    names: tuple[str, ...]
+    order_by: str
+    columns: ColumnMapping | None
+    kinds: tuple[IdentifierKind, ...]
+    options: Mapping[str, Any]
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yields record batches with the key, kind, value, operation, times and order of each identifier."""
         from pyspark import TaskContext
 
         partition = TaskContext.get().partitionId()
-        normalize = normalizers(self._kinds, **self._options)
-        layout = IdentifierColumns.of(self._columns, self._kinds).of_table(self._names)
+        normalize = normalizers(self.kinds, **self.options)
+        layout = IdentifierColumns.of(self.columns, self.kinds).of_table(self.names)
         number = 1
         for batch in batches:
             blocks = ArrowBlocks(batch.schema, layout)
@@ -86,12 +95,7 @@ class _Splitter:
             number += batch.num_rows
 
     def _split(
-        self,
-        batch: Any,
-        rows: Iterable[UserRow],
-        first_number: int,
-        partition: int,
-        normalize: Normalizers,
+        self, batch: Any, rows: Iterable[UserRow], first_number: int, partition: int, normalize: Normalizers
     ) -> Any:
         import pyarrow
 
@@ -105,7 +109,7 @@ class _Splitter:
                 indexes.append(row.number - first_number)
                 for column, cell in zip(cells, (key, kind, value, *said), strict=True):
                     column.append(cell)
-        order = batch.column(self._order_at).take(pyarrow.array(indexes, pyarrow.int64()))
+        order = batch.column(self.names.index(self.order_by)).take(pyarrow.array(indexes, pyarrow.int64()))
         texts = [pyarrow.array(column, pyarrow.string()) for column in cells]
         return pyarrow.record_batch([*texts, order], names=[_KEY, "kind", "value", *OVERRIDES, _ORDER])
 
@@ -128,8 +132,12 @@ def _text(said: Any) -> str | None:
     return said if said is None or isinstance(said, str) else str(said.isoformat())
 
 
-def latest_per_product(df: Any, order_by: str, columns: Mapping[str, str] | None) -> Any:
-    """Implements `socialapi.integrations.spark.latest_per_product`."""
+def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | None = None) -> Any:
+    """Returns a DataFrame with one row for each product id: the one with the largest value in the column `order_by`.
+
+    Rows without an id are kept, and the write rejects them. The column `socialapi_reduced_by`, together with the option
+    `order_by`, tells the write that no id is repeated. Raises InvalidInput if a column is missing.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -142,8 +150,11 @@ def latest_per_product(df: Any, order_by: str, columns: Mapping[str, str] | None
     return ranked.drop(_RANK).withColumn(REDUCED_BY, f.lit(order_by))
 
 
-def repeated_products(df: Any, columns: Mapping[str, str] | None) -> Any:
-    """Implements `socialapi.integrations.spark.repeated_products`."""
+def repeated_products(df: Any, *, columns: Mapping[str, str] | None = None) -> Any:
+    """Returns the product ids that occur more than once, as a DataFrame with the columns `id` and `rows`.
+
+    Needs a shuffle. A write itself detects only ids that are repeated within a partition.
+    """
     from pyspark.sql import functions as f
 
     counted = df.groupBy(_product_key(df, columns).alias("id")).agg(f.count(f.lit(1)).alias("rows"))

@@ -7,6 +7,7 @@ times, even concurrently; a fence in Redis stops an attempt once a newer one has
 import asyncio
 import contextlib
 import datetime
+import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,14 +57,12 @@ class FencedPacer:
         if seconds > 0:
             await self._clock.sleep(seconds)
         slot = await self._pacer.acquire(key, documented, bulk=bulk, max_wait_seconds=max_wait_seconds)
-        may_send = False
         try:
             # Checked last, because the wait for a slot may be long.
             await self._fence.check()
-            may_send = True
-        finally:
-            if not may_send:
-                slot.unsent()
+        except BaseException:
+            slot.unsent()
+            raise
         return slot
 
     def limits(self) -> Mapping[str, LimitStatus]:
@@ -163,20 +162,25 @@ def write_partition(settings: WriteSettings, attempt: Attempt, batches: Iterator
 
     Raises BulkError with the partition number and advice on what to do.
     """
-    part = _PartFile(settings, attempt)
-    rows = PartitionRows(batches, settings.id_columns)
+    path, rows = attempt.path(settings.report, settings.write, "json"), PartitionRows(batches, settings.id_columns)
+
+    def note(**content: Any) -> None:
+        if path is not None:
+            own = {"partition": attempt.partition, "attempt": attempt.number}
+            write_private(path, {**settings.to_dict(), **own, **content})
+
     try:
-        part.begin()
+        note(state="running")  # at the start, so that a killed attempt leaves a trace
         report = asyncio.run(_upload(settings, attempt, rows))
     except Exception as problem:
         error = _error_of(attempt, problem, rows.fault)
         with contextlib.suppress(InvalidInput):
-            part.end("failed", error.report, error.message)
+            note(state="failed", why=error.message, **error.report.summary())
         if rows.fault is None and not isinstance(problem, SocialApiError):
             raise
     else:
-        part.end("ended", report)
-        return PartReport(attempt, report.counts, part.shown, report.rejects_path)
+        note(state="ended", why=None, **report.summary())
+        return PartReport(attempt, report.counts, None if path is None else str(path), report.rejects_path)
     raise error  # outside the handler, because errors of the libraries that produce the rows may quote the rows
 
 
@@ -201,7 +205,7 @@ async def _upload(settings: WriteSettings, attempt: Attempt, rows: PartitionRows
         records = rows.open()
         keywords: dict[str, Any] = {"rejects": rejects, **settings.keywords}
         if settings.max_reject_share is not None:
-            keywords["on_progress"] = _Judge(settings.max_reject_share)
+            keywords["on_progress"] = functools.partial(_check_first_rows, settings.max_reject_share)
         if settings.kind == "catalog":
             return await client.catalog(settings.target).products.upsert(records, **keywords)
         account = client.ads.account(settings.account)
@@ -263,16 +267,11 @@ def _refuse_repeated(settings: WriteSettings, attempt: Attempt) -> None:
         )
 
 
-@attrs.frozen
-class _Judge:
-    """Stops a task if too many of its first rows are rejected. The driver checks all rows at the end."""
-
-    most: float
-
-    def __call__(self, progress: Progress) -> None:
-        report = progress.report
-        if report.read >= CHECKED_FROM_ROWS and report.rejected > self.most * report.read:
-            raise InvalidInput(too_many_rejected(report.rejected, report.read, self.most))
+def _check_first_rows(most: float, progress: Progress) -> None:
+    """Raises InvalidInput if too many of a task's first rows are rejected. The driver checks all rows at the end."""
+    report = progress.report
+    if report.read >= CHECKED_FROM_ROWS and report.rejected > most * report.read:
+        raise InvalidInput(too_many_rejected(report.rejected, report.read, most))
 
 
 def too_many_rejected(rejected: int, read: int, most: float) -> str:
@@ -281,32 +280,6 @@ def too_many_rejected(rejected: int, read: int, most: float) -> str:
 
 
 # Files -----------------------------------------------------------------------------------------------
-
-
-class _PartFile:
-    """The report file of an attempt, if there is a folder for reports. The file is created at the start, so that a
-    killed attempt leaves a trace.
-    """
-
-    def __init__(self, settings: WriteSettings, attempt: Attempt) -> None:
-        self._path = attempt.path(settings.report, settings.write, "json")
-        self._head = {**settings.to_dict(), "partition": attempt.partition, "attempt": attempt.number}
-
-    @property
-    def shown(self) -> str | None:
-        return None if self._path is None else str(self._path)
-
-    def begin(self) -> None:
-        if self._path is not None:
-            make_folder(self._path.parent)
-        self._write({"state": "running"})
-
-    def end(self, state: str, report: UploadReport, why: str | None = None) -> None:
-        self._write({"state": state, "why": why, **report.summary()})
-
-    def _write(self, content: Mapping[str, Any]) -> None:
-        if self._path is not None:
-            write_private(self._path, {**self._head, **content})
 
 
 def make_folder(folder: Path) -> None:
@@ -318,7 +291,8 @@ def make_folder(folder: Path) -> None:
 
 
 def write_private(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes a JSON file that only its owner can read. Raises InvalidInput if that fails."""
+    """Writes a JSON file that only its owner can read, and creates its folder. Raises InvalidInput if that fails."""
+    make_folder(path.parent)
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -370,8 +344,6 @@ class Summary(FrozenRecord):
         """Writes the summary into the folder for reports, if there is one. Raises InvalidInput if that fails."""
         if self.settings.report is None:
             return
-        folder = Path(self.settings.report)
-        make_folder(folder)
         ended_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         content = {
             "state": state,
@@ -382,7 +354,7 @@ class Summary(FrozenRecord):
             "failed_partitions": list(self.unfinished),
             "partitions": [part.to_dict() for part in self.parts],
         }
-        write_private(folder / SUMMARY, content)
+        write_private(Path(self.settings.report, SUMMARY), content)
 
     def totals(self) -> str:
         """Returns the counts as text."""

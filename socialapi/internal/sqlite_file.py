@@ -296,9 +296,6 @@ class SqliteFile:
     def __str__(self) -> str:
         return f"{self._purpose} {self.path}"
 
-    def __repr__(self) -> str:
-        return f"SqliteFile({str(self.path)!r})"
-
 
 def application_id_of(path: Path) -> int | None:
     """Returns the application id of a SQLite file; None for any other file.

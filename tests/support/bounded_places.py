@@ -251,7 +251,8 @@ an archive, beyond 32 bytes for each byte of its content
 recorded names of columns
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks
-    bulk/counters.py IssueGroups _found
+    bulk/counters.py IssueGroups _counts
+    bulk/counters.py IssueGroups _first
     bulk/progress.py ProgressDisplay.__init__ _columns_shown
     bulk/linting/linter.py Linter.__init__ _columns
     bulk/products/feed.py ProductColumns constants

@@ -42,14 +42,9 @@ class JobIdentity(FrozenRecord):
     def differences(self, now: "JobIdentity") -> list[str]:
         """Returns a line with both values for each property that differs from another identity."""
         found = [_difference("kind", self.kind, now.kind)] if self.kind != now.kind else []
-        for here, there in ((self.target, now.target), (self.source, now.source), (self.settings, now.settings)):
-            names = [*here, *(name for name in there if name not in here)]
-            then, current = (_with_addresses_hidden(part) if here is self.settings else part for part in (here, there))
-            found += [
-                _difference(n, then.get(n), current.get(n))
-                for n in names
-                if _listed(here.get(n)) != _listed(there.get(n))
-            ]
+        for then, current in ((self.target, now.target), (self.source, now.source), (self.settings, now.settings)):
+            pairs = {name: (then.get(name), current.get(name)) for name in (*then, *current)}
+            found += [_difference(name, *pair) for name, pair in pairs.items() if _listed(pair[0]) != _listed(pair[1])]
         return found
 
 
@@ -247,20 +242,12 @@ def _difference(name: str, then: Setting, now: Setting) -> str:
 
 
 def _shown(name: str, value: Setting) -> str:
+    """Returns a value for a message. Hides strings with an @, which may be e-mail addresses, unless they are paths."""
     if value is None:
         return "not given"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,} bytes" if name.startswith("size") else f"{value:,}"
-    return str(value) or "nothing"
-
-
-def _with_addresses_hidden(settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Returns the settings for a message. Hides strings with an @, which may be e-mail addresses, unless they are
-    paths.
-    """
-    return {
-        name: "<hidden>" if isinstance(value, str) and "@" in value and not Path(value).is_absolute() else value
-        for name, value in settings.items()
-    }
+    text = str(value) or "nothing"
+    return "<hidden>" if "@" in text and not Path(text).is_absolute() else text

@@ -3,9 +3,9 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 import orjson
@@ -14,8 +14,6 @@ from socialapi.bulk.journals.journal import JobIdentity
 from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of, remembered
 from socialapi.errors import ConfigurationError
 from socialapi.internal.sqlite_file import SqliteFile, application_id_of, is_in_use, other_version, readable
-
-T = TypeVar("T")
 
 
 @attrs.frozen(kw_only=True)
@@ -56,20 +54,11 @@ class JournalView:
 
 def look(path: str | os.PathLike[str]) -> JournalView | None:
     """Returns the content of a journal, or None while a job uses it. Raises ConfigurationError for any other file."""
-    return _read(Path(path), lambda connection: _view(Path(path), connection))
-
-
-def is_journal(path: Path) -> bool:
-    """Returns whether the file starts like a journal."""
-    return application_id_of(path) == SCHEMA.application_id
-
-
-def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
-    """Returns the result of `work` for a journal, in one transaction, or None while a job uses the journal."""
+    path = Path(path)
     if not path.is_file():
         raise ConfigurationError(f"there is no journal {path}")
     try:
-        return readable(lambda: _in_transaction(path, work))
+        return readable(lambda: _view(path))
     except sqlite3.Error as error:
         problem = error
     if is_in_use(problem):
@@ -77,9 +66,14 @@ def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
     raise SqliteFile(path, SCHEMA, purpose="journal").explanation(problem)
 
 
-def _in_transaction(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Returns the result of `work`, in one transaction. Raises ConfigurationError if the file is not a journal of this
-    version of the package, and sqlite3.Error if it cannot be read.
+def is_journal(path: Path) -> bool:
+    """Returns whether the file starts like a journal."""
+    return application_id_of(path) == SCHEMA.application_id
+
+
+def _view(path: Path) -> JournalView:
+    """Returns the content of a journal, read in one transaction. Raises ConfigurationError if the file is not a journal
+    of this version of the package, and sqlite3.Error if it cannot be read.
     """
     # Opened without creating or changing the file, because it may not be a journal.
     address = f"{path.absolute().as_uri()}?mode=rw"
@@ -92,29 +86,25 @@ def _in_transaction(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
             raise ConfigurationError(f"{path} is not a journal, or was written by another version of this package")
         if version != SCHEMA.version:
             raise ConfigurationError(f"the journal {path} was written by {other_version(version, SCHEMA)}")
-        return work(connection)
-
-
-def _view(path: Path, connection: sqlite3.Connection) -> JournalView:
-    job = job_of(connection)
-    if job is None:
-        return JournalView(path=path, state="empty")
-    query = "SELECT confirmed, count(*), coalesce(sum(rows), 0) FROM batches GROUP BY confirmed"
-    batches = {bool(confirmed): (number, rows) for confirmed, number, rows in connection.execute(query)}
-    confirmed, rows = batches.get(True, (0, 0))
-    outcomes = connection.execute("SELECT outcome, count(*) FROM outcomes GROUP BY outcome ORDER BY outcome")
-    return JournalView(
-        path=path,
-        state="interrupted" if job.state == RUNNING else job.state,
-        job_id=job.id,
-        identity=job.job,
-        started_at=job.started_at,
-        last_run_at=job.last_run_at,
-        runs=job.runs,
-        batches=confirmed,
-        rows=rows,
-        unconfirmed=batches.get(False, (0, 0))[0],
-        outcomes=dict(outcomes.fetchall()),
-        counts={} if job.state == RUNNING else orjson.loads(job.counts),
-        texts=remembered(connection),
-    )
+        job = job_of(connection)
+        if job is None:
+            return JournalView(path=path, state="empty")
+        query = "SELECT confirmed, count(*), coalesce(sum(rows), 0) FROM batches GROUP BY confirmed"
+        batches = {bool(confirmed): (number, rows) for confirmed, number, rows in connection.execute(query)}
+        confirmed, rows = batches.get(True, (0, 0))
+        outcomes = connection.execute("SELECT outcome, count(*) FROM outcomes GROUP BY outcome ORDER BY outcome")
+        return JournalView(
+            path=path,
+            state="interrupted" if job.state == RUNNING else job.state,
+            job_id=job.id,
+            identity=job.job,
+            started_at=job.started_at,
+            last_run_at=job.last_run_at,
+            runs=job.runs,
+            batches=confirmed,
+            rows=rows,
+            unconfirmed=batches.get(False, (0, 0))[0],
+            outcomes=dict(outcomes.fetchall()),
+            counts={} if job.state == RUNNING else orjson.loads(job.counts),
+            texts=remembered(connection),
+        )

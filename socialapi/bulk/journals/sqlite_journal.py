@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import attrs
 import orjson
@@ -15,7 +15,6 @@ import orjson
 from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
 from socialapi.internal.sqlite_file import Schema, SqliteFile, damage
 
-T = TypeVar("T")
 Row = tuple[Any, ...]
 
 RUNNING: Final = "running"
@@ -94,7 +93,10 @@ class SqliteJournal:
 
     async def last_row(self) -> int:
         """Returns the number of the last row that has an outcome or is in a recorded batch, or 0."""
-        return await self._database.run(_last_row)
+        query = """SELECT max(
+        (SELECT coalesce(max(last_row), 0) FROM batches), (SELECT coalesce(max(row), 0) FROM outcomes))"""
+        found = await self._database.run(lambda connection: connection.execute(query).fetchone())
+        return int(found[0])
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         """Records the end of the run and its counts."""
@@ -226,12 +228,6 @@ def _batch(connection: sqlite3.Connection, number: int) -> RecordedBatch | None:
     found = _unsealed(connection.execute(query, (first_row, last_row, number)))
     outcomes = tuple(map(_outcome, found))
     return RecordedBatch(number, first_row, last_row, rows, digest, bool(confirmed), outcomes)
-
-
-def _last_row(connection: sqlite3.Connection) -> int:
-    query = "SELECT max((SELECT coalesce(max(last_row), 0) FROM batches), (SELECT coalesce(max(row), 0) FROM outcomes))"
-    last: int = connection.execute(query).fetchone()[0]
-    return last
 
 
 def _confirm(connection: sqlite3.Connection, number: int, outcomes: Sequence[Outcome]) -> None:

@@ -1,6 +1,5 @@
 """The sync job: reads the desired rows, compares them with the snapshot, and sends the differences."""
 
-import asyncio
 import contextlib
 import functools
 import tempfile
@@ -13,7 +12,7 @@ import attrs
 from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage, batch_sender
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.prepare import PreparedBlock
-from socialapi.bulk.counters import IssueGroups, RowCounters, report_of
+from socialapi.bulk.counters import IssueGroups, RowCounters, quota_used
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import FILE_ERRORS, JobDescription, LimitExceeded, log_groups, run_job, same_files
@@ -89,48 +88,42 @@ class SyncCounts:
     def report(self) -> SyncReport:
         """Returns the report with the current counts."""
         reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
-        settled = self.unchanged + additions.accepted + additions.rejected
-        requests = additions.requests + removals.requests
-        counters = RowCounters(
-            self.rate,
+        elapsed_seconds, requests = self._clock.monotonic() - self._started, additions.requests + removals.requests
+        forecasts = [each.forecast for each in (additions, removals) if each.forecast is not None]
+        return SyncReport(
             read=reading.read,
             accepted=self.unchanged + additions.accepted,
             rejected=reading.rejected + additions.rejected,
-            repeated=additions.repeated,
-            pending=reading.pending + reading.accepted - settled,
+            pending=reading.pending + reading.accepted - self.unchanged - additions.accepted - additions.rejected,
             warnings=reading.warnings,
-            attempts=requests,
-            sent_first=requests - additions.retries - removals.retries,
+            requests=requests,
+            retries=additions.retries + removals.retries,
+            repeated=additions.repeated,
             bytes_sent=additions.bytes_sent + removals.bytes_sent,
-            rejects=[*reading.rejects, *additions.rejects][:MAX_ISSUES_KEPT],
-            warning_details=list(reading.warning_details),
-        )
-        computed = {
-            "additions": additions,
-            "removals": removals,
-            "unchanged": self.unchanged,
-            "held_back": self.held_back,
-            "identifiers_before": self.before,
-            "identifiers_after": self.after,
-        }
-        parts = [each.forecast for each in self._parts.values() if each.forecast is not None]
-        sending = {
-            **counters.sending(self._clock.monotonic() - self._started, dry_run=False),
-            "rejects_path": reading.rejects_path,
+            elapsed_seconds=elapsed_seconds,
+            quota_used=quota_used(self.rate, requests, elapsed_seconds),
+            rejects=(*reading.rejects, *additions.rejects)[:MAX_ISSUES_KEPT],
+            warning_details=reading.warning_details,
+            reject_groups=(*reading.reject_groups, *additions.reject_groups),
+            warning_groups=reading.warning_groups,
+            rejects_path=reading.rejects_path,
+            columns=reading.columns,
+            ignored_columns=reading.ignored_columns,
             # The phases follow one another and share one rate limit.
-            "forecast": Forecast(
-                requests=sum(each.requests for each in parts),
-                bytes=sum(each.bytes for each in parts),
-                quota_minutes=sum(each.quota_minutes for each in parts),
+            forecast=Forecast(
+                requests=sum(each.requests for each in forecasts),
+                bytes=sum(each.bytes for each in forecasts),
+                quota_minutes=sum(each.quota_minutes for each in forecasts),
             )
             if self._dry_run
             else None,
-            "reject_groups": (*reading.reject_groups, *additions.reject_groups),
-            "warning_groups": reading.warning_groups,
-            "columns": reading.columns,
-            "ignored_columns": reading.ignored_columns,
-        }
-        return report_of(SyncReport, counters, sending | computed)
+            unchanged=self.unchanged,
+            additions=additions,
+            removals=removals,
+            held_back=self.held_back,
+            identifiers_before=self.before,
+            identifiers_after=self.after,
+        )
 
 
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
@@ -258,7 +251,7 @@ class SyncJob:
             finally:
                 await self._snapshot.aclose()
                 log_groups("sync", self._counts.report())
-        report, ledger = self._counts.report(), self._reading.ledger
+        report, ledger = self._counts.report(), self._reading.counters.ledger
         counts = {name: getattr(report, name) for name in ("unchanged", "rejected", "pending")}
         if ledger is not None and not ledger.agrees_with(counts | {"added": report.additions.accepted}):
             raise RuntimeError(f"the rows of the sync do not add up, which is a bug in this package: {report}")
@@ -283,13 +276,11 @@ class SyncJob:
     async def _sync(self) -> None:
         try:
             try:
-                self._counts.reading = await self._reading.run()
+                await self._reading.run()
             except BulkError as stopped:
-                self._counts.reading = stopped.report
-                raise BulkError(f"{stopped.message}; nothing was sent", self._counts.report()) from stopped.__cause__
-            except asyncio.CancelledError:
-                self._counts.reading = self._reading.report()
-                raise
+                raise BulkError(f"{stopped.message}; nothing was sent", stopped.report) from stopped.__cause__
+            finally:
+                self._counts.reading = self._reading.stage.report(0.0)
             now = int(self._session.clock.time())
             with self._stopping("before anything was sent"):
                 found = await self._snapshot.compare(now=now, soon=now + RENEWED_AHEAD_SECONDS)
@@ -353,7 +344,7 @@ class SyncJob:
                 f"{share:.1%}, but only {most:.1%} may be removed: is the input complete? If so, set "
                 f"max_removal_share=1.0{why_others}"
             )
-        unusable = self._reading.unusable
+        unusable = self._reading.stage.unusable
         if unusable and min(1.0, (found.removals + unusable) / found.known) > most:
             self._counts.hold_back()
             await self._snapshot.hold_back()
@@ -383,30 +374,16 @@ class SyncJob:
         description = JobDescription(
             telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
         )
+        pages, started = PageReader(read_page, self._counts.planned[self._phase]), self._session.clock.monotonic()
         try:
-            report = await run_job(
-                PageReader(read_page, self._counts.planned[self._phase]),
-                stage,
-                counters,
-                description,
-                options,
-                self._session,
-            )
-        except BulkError as stopped:
-            self._counts.take(self._phase, stopped.report)
-            raise
-        except asyncio.CancelledError:
-            self._counts.take(self._phase, stage.report(0.0))
-            raise
-        else:
-            self._counts.take(self._phase, report)
-            return report
+            return await run_job(pages, stage, counters, description, options, self._session)
         finally:
+            self._counts.take(self._phase, stage.report(self._session.clock.monotonic() - started))
             await self._note_refused()
 
     def _note_settled(self, numbers: Sequence[int], outcome: str, issues: Sequence[RowIssue]) -> None:
         self._refused += issues
-        if self._phase == "additions" and outcome == "accepted" and self._reading.ledger is not None:
+        if self._phase == "additions" and outcome == "accepted" and self._reading.counters.ledger is not None:
             if len(self._added) < numbers[-1]:
                 self._added += bytes(numbers[-1] - len(self._added))
             for first, last in ranges_of(numbers):
@@ -414,7 +391,7 @@ class SyncJob:
 
     async def _settle_rows(self) -> None:
         """Writes the outcomes of the staged rows, and closes the ledger. Only the first call has an effect."""
-        ledger, is_settled, self._is_settled = self._reading.ledger, self._is_settled, True
+        ledger, is_settled, self._is_settled = self._reading.counters.ledger, self._is_settled, True
         if ledger is None or is_settled:
             return
         try:
@@ -459,10 +436,10 @@ class SyncJob:
             : len(refused)
         ]  # only after the awaits: a stopping job may cancel this method, and calls it again at the end
         self._counts.refuse(self._phase, issues)
-        if (ledger := self._reading.ledger) is not None:
+        if (ledger := self._reading.counters.ledger) is not None:
             for issue in issues if self._phase == "additions" else ():
                 ledger.settle([issue.row], "rejected", [issue])
-        if (file := self._reading.rejects_file) is not None:
+        if (file := self._reading.counters.rejects_file) is not None:
             file.begin()
             file.write(issues)
 
@@ -491,5 +468,5 @@ class SyncJob:
         raise BulkError(f"the sync stopped {when}: {explained(cause)}", self._counts.report()) from cause
 
     def _close_rejects(self) -> None:
-        if (file := self._reading.rejects_file) is not None:
+        if (file := self._reading.counters.rejects_file) is not None:
             file.close()

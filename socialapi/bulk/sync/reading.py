@@ -15,9 +15,7 @@ from socialapi.bulk.audiences.normalize import NOT_TAKEN
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
-from socialapi.bulk.job import JobDescription, JobRun, prepare_input, run_job
-from socialapi.bulk.ledger import Ledger
-from socialapi.bulk.rejects import RejectsFile
+from socialapi.bulk.job import JobDescription, Stage, prepare_input, run_job
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.sync.buckets import CODES
 from socialapi.bulk.sync.scratch import FILES, scratch_folder
@@ -72,7 +70,7 @@ class SyncOptions(UploadOptions):
         yield from super().problems()
 
 
-class ReadingStage:
+class ReadingStage(Stage[UserBlock, Batch, UploadReport]):
     """The stage that reads the desired rows into a snapshot. Its report counts the staged rows as accepted."""
 
     def __init__(self, snapshot: Snapshot, counters: RowCounters, preparer: Preparer, session: Session) -> None:
@@ -87,12 +85,6 @@ class ReadingStage:
         # worse.
         default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
         self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
-
-    first_waiting: int | None = None
-    """None, because nothing is sent before all rows are read."""
-
-    async def open(self, run: JobRun[UserBlock, Batch, UploadReport]) -> None:
-        """Does nothing: the caller has opened the snapshot."""
 
     async def take(self, block: UserBlock) -> None:
         """Adds the usable rows of a block to the snapshot."""
@@ -121,15 +113,6 @@ class ReadingStage:
         staged, self._staged = self._staged, []
         if staged:
             await self._snapshot.stage(staged)
-
-    async def settle(self, batch: Batch) -> None:
-        """Does nothing: no batch is sent."""
-
-    async def finish(self) -> None:
-        """Does nothing: the snapshot is compared later."""
-
-    async def aclose(self) -> None:
-        """Does nothing: the caller closes the snapshot."""
 
     def report(self, elapsed_seconds: float) -> UploadReport:
         """Returns the report with the current counts."""
@@ -161,10 +144,10 @@ class ReadingJob:
         faults.refuse()
         self._options = options
         self._session = session
-        self._counters = RowCounters(
+        self.counters: RowCounters = RowCounters(
             None, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )
-        self._stage = ReadingStage(snapshot, self._counters, preparer, session)
+        self.stage: ReadingStage = ReadingStage(snapshot, self.counters, preparer, session)
         self._reader = open_records(desired, selection, session.network)
         # Nothing is sent before all rows are read, so the share of rejected rows can be checked for the whole input.
         self._description = JobDescription(
@@ -178,28 +161,9 @@ class ReadingJob:
         )
         prepare_input(session, self._reader, self._description, options)
 
-    @property
-    def unusable(self) -> int:
-        """The number of unusable rows and values. Each may belong to a member who only seems to have left."""
-        return self._stage.unusable
-
-    @property
-    def rejects_file(self) -> RejectsFile | None:
-        """The open rejects file, or None."""
-        return self._counters.rejects_file
-
-    def report(self) -> UploadReport:
-        """Returns the report with the current counts."""
-        return self._stage.report(0.0)
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """The open ledger of the rows, or None."""
-        return self._counters.ledger
-
     def run(self) -> Coroutine[Any, Any, UploadReport]:
         """Returns a coroutine that reads the rows and returns the report, as `run_job` does."""
-        return run_job(self._reader, self._stage, self._counters, self._description, self._options, self._session)
+        return run_job(self._reader, self.stage, self.counters, self._description, self._options, self._session)
 
 
 def _epoch_seconds(expires_at: str | None, *, default: int) -> int:

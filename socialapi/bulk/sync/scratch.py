@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import attrs
 import orjson
@@ -192,9 +192,6 @@ def remove_scratch(folder: Path) -> None:
     folder.rmdir()
 
 
-F = TypeVar("F", bound=ScratchFile)
-
-
 class Scratch:
     """The scratch files of one sync, in a folder next to its snapshot.
 
@@ -204,23 +201,20 @@ class Scratch:
 
     def __init__(self, folder: Path, *, is_new: bool) -> None:
         self._folder = folder
-        self._files = contextlib.ExitStack()
         self.state: bytearray = bytearray()
         """The state of every row."""
         if is_new:
             folder.mkdir(mode=0o700)
         with contextlib.ExitStack() as opened:
             if is_new:
-                self.rows: RowFile = self._opened(RowFile(folder / _ROWS), opened)
+                self.rows: RowFile = opened.enter_context(contextlib.closing(RowFile(folder / _ROWS)))
             else:
                 self.state += (folder / _STATE).read_bytes()
-            self.entries: BucketFile = self._opened(BucketFile(folder / _ENTRIES, is_new=is_new), opened)
-            self.removals: RemovalFile = self._opened(RemovalFile(folder / _REMOVALS, is_new=is_new), opened)
+            entries = contextlib.closing(BucketFile(folder / _ENTRIES, is_new=is_new))
+            self.entries: BucketFile = opened.enter_context(entries)
+            removals = contextlib.closing(RemovalFile(folder / _REMOVALS, is_new=is_new))
+            self.removals: RemovalFile = opened.enter_context(removals)
             self._files = opened.pop_all()
-
-    def _opened(self, file: F, files: contextlib.ExitStack) -> F:
-        files.callback(file.close)
-        return file
 
     def add(self, block: RowBlock, expiry: int) -> None:
         """Writes the next rows. `expiry` is the time (epoch seconds) at which the service removes them."""
@@ -257,10 +251,6 @@ class Scratch:
     def sizes(self) -> str:
         """The sizes of all files except the file of rows, in one string."""
         return f"{len(self.state)} rows, {self.entries.flush()} bytes, {len(self.removals)} removals"
-
-    def mark_all(self) -> None:
-        """Marks every row as due."""
-        self.state = bytearray((DUE,)) * len(self.state)
 
     def persist(self) -> str:
         """Makes all files except the file of rows durable, and returns their sizes."""

@@ -149,7 +149,7 @@ class Snapshot:
         def begin(connection: sqlite3.Connection) -> tuple[int, set[int]]:
             self._scratch.entries.flush()
             if not members.count(connection):
-                self._scratch.mark_all()
+                self._scratch.state = bytearray((DUE,)) * len(self._scratch.state)
                 return 0, set()
             return members.count(connection, after=now), members.kinds(connection, self._scratch)
 

@@ -314,8 +314,6 @@ async def test_the_journal_is_no_other_file_of_the_load(path: Path, tmp_path: Pa
     }
     with pytest.raises(InvalidInput, match=rf"^journal is {role} \(.*\); choose another path"):
         job_of(ModelCatalog(), feed, **files[role])
-    with pytest.raises(InvalidInput, match="journal must be a path, or an object with the methods of Journal"):
-        job_of(ModelCatalog(), feed, journal=3)
 
 
 async def test_a_load_that_is_cancelled_keeps_what_was_confirmed(path: Path) -> None:

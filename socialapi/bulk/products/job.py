@@ -17,7 +17,7 @@ from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, Waiting
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.feed import Constants, ProductColumns, ProductLayout
-from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
+from socialapi.bulk.products.resume import DELETED, INVALID, KNOWN_BEFORE, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
 from socialapi.errors import InvalidInput, SocialApiError
@@ -163,10 +163,10 @@ class ProductStage:
             self._load_journal = self._sender.journal = LoadJournal(run.journal, run.opened.last_batch)
         if self._digests is not None:
             await self._digests.open()
-            if self._load_journal is not None:
+            if run.journal is not None:
                 # The share that may be deleted refers to the products known before the first run of this job, without
                 # products that an earlier run has added.
-                self._digests.known_before = await self._load_journal.known_before(self._digests.known_before)
+                self._digests.known_before = await run.journal.keep(KNOWN_BEFORE, self._digests.known_before)
 
     def _is_stopped(self) -> bool:
         return self._dispatcher.failure is not None
@@ -175,7 +175,7 @@ class ProductStage:
         """Puts the valid products of a block into batches, or into a file if all rows must be read first."""
         first, known = block.first_number, dict[int, Outcome]()
         if self._load_journal is not None:
-            known.update(await self._load_journal.recall(first, first + len(block) - 1))
+            known.update(await self._load_journal.journal.outcomes(first, first + len(block) - 1))
         for start in range(0, len(block), ROWS_AT_ONCE):
             good = await self._valid(product_rows(block.part(start, start + ROWS_AT_ONCE)), known)
             if self._waiting is not None:
@@ -307,8 +307,8 @@ class ProductStage:
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
         """Deletes vanished products. Runs only once per job: between two runs, other loads may have added products."""
-        journal = self._load_journal
-        if journal is not None and await journal.has_deleted():
+        journal = self._run.journal
+        if journal is not None and await journal.kept(DELETED) is not None:
             return
         if gone:
             vanished.check(new, self._options.max_vanished_share)
@@ -316,7 +316,7 @@ class ProductStage:
             return
         await vanished.delete()
         if journal is not None and not self._is_stopped():
-            await journal.deleted(self._counters.deleted)
+            await journal.keep(DELETED, self._counters.deleted)
 
 
 class UpsertJob:

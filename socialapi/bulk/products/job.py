@@ -285,16 +285,16 @@ class ProductStage:
     async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
         """Returns the products that have changed since the last load, and counts the others as skipped."""
         if self._digests is None:
-            self._counters.foresee(new=self._counters.foreseen_new + len(rows), changed=0)
+            self._counters.foreseen_new += len(rows)
             return rows
         changed = await self._digests.changed(rows)
-        self._counters.foresee(new=self._digests.new, changed=self._digests.renewed)
+        self._counters.foreseen_new, self._counters.foreseen_changed = self._digests.new, self._digests.renewed
         sent = {row.number for row in changed}
         skipped = [row for row in rows if row.number not in sent]
         if self._load_journal is not None:
             # A later run must not send a skipped product, because it would replace a later product with the same id.
             await self._load_journal.set_aside(skipped, SKIPPED)
-        self._counters.skip(skipped)
+        self._counters.count(SKIPPED, skipped)
         return changed
 
     async def _submit(self, batch: ProductBatch) -> None:

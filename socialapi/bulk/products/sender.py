@@ -76,7 +76,7 @@ class ProductSender:
                         refused.append((row, *reason_of(result)))
                 self.counters.warn(warnings)
                 for status, rows in taken.items():
-                    self.counters.count_accepted(status, rows)
+                    self.counters.count(COUNTED[status], rows)
                 self.counters.refuse(refused)
             fruitless = 0 if answered else fruitless + 1
             elapsed_seconds = self.session.clock.monotonic() - started

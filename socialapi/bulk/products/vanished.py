@@ -12,7 +12,7 @@ from socialapi.bulk.products.sender import LONGEST_REASON, wait_to_retry
 from socialapi.bulk.products.snapshot import Digests, Vanished
 from socialapi.errors import ApiError, Forbidden, NotFound, RateLimited, ServerError, Unauthorized
 from socialapi.models.products import ProductDeletion
-from socialapi.reports import RowIssue
+from socialapi.reports import MAX_ISSUES_KEPT, RowIssue
 from socialapi.routes import catalogs as routes
 from socialapi.session.options import CallOptions
 from socialapi.session.session import Session
@@ -57,7 +57,8 @@ class VanishedProducts:
         """Returns the number of vanished products, and how many of these no earlier load has tried to delete."""
         gone, new = await self.digests.count_vanished()
         if gone:
-            self.counters.noticed_vanished(gone, [each.id for each in await self.digests.vanished()])
+            first = await self.digests.vanished()
+            self.counters.vanished, self.counters.vanished_ids = gone, [each.id for each in first[:MAX_ISSUES_KEPT]]
         return gone, new
 
     def check(self, new: int, max_share: float) -> None:

@@ -33,8 +33,8 @@ SCHEMA: Final = Schema(
     ),
 )
 _NONE: Final = 0
-_ASKED: Final = 1
-_REFUSED: Final = 2
+ASKED: Final = 1
+REFUSED: Final = 2
 # A deleted product gets a new key when it is loaded again.
 _UPSERT: Final = f"""
 INSERT INTO products VALUES (?, ?, ?, ?, {_NONE}) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest,
@@ -148,19 +148,12 @@ class Digests:
         query = "SELECT id, product_key, deletion FROM products WHERE run <> ? AND id > ? ORDER BY id LIMIT ?"
         values = (self._run, after, VANISHED_AT_ONCE)
         found = await self._database.run(lambda connection: connection.execute(query, values).fetchall())
-        return [Vanished(each, key, deletion == _ASKED) for each, key, deletion in found]
+        return [Vanished(each, key, deletion == ASKED) for each, key, deletion in found]
 
-    async def about_to_delete(self, ids: Sequence[str]) -> None:
-        """Records that a request to delete these products is about to be sent. Until the response arrives, the catalog
-        may or may not contain them.
+    async def note_deletion(self, ids: Sequence[str], deletion: int) -> None:
+        """Records that a request to delete these products is about to be sent (`ASKED`; until the response arrives, the
+        catalog may or may not contain them), or that the service did not delete them (`REFUSED`).
         """
-        await self._note_deletion(ids, _ASKED)
-
-    async def not_deleted(self, ids: Sequence[str]) -> None:
-        """Records that the service did not delete these products."""
-        await self._note_deletion(ids, _REFUSED)
-
-    async def _note_deletion(self, ids: Sequence[str], deletion: int) -> None:
         values = [(deletion, each) for each in ids]
         statement = "UPDATE products SET digest = NULL, deletion = ? WHERE id = ?"
         await self._database.run(lambda connection: _for_each(connection, statement, values))

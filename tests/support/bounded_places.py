@@ -287,8 +287,7 @@ cached values
     bulk/audiences/column_names.py _may_have_words cache
     bulk/audiences/column_names.py _words_around cache
     bulk/audiences/column_names.py countries_for lru_cache
-    bulk/audiences/countries.py _by_alpha_3 cache
-    bulk/audiences/countries.py _by_name cache
+    bulk/audiences/countries.py _regions cache
     bulk/audiences/normalize.py add_null_words cache
     bulk/inputs/null_words.py null_digests cache
     bulk/inputs/null_words.py phone_digests cache

@@ -205,13 +205,8 @@ def service_id(text: str) -> Normalized:
             raise Unusable(LONG_FLOAT)
         text = number[1]
     if not (text.isascii() and text.isdigit()) or digest_in(text) or not text.strip("0"):
-        reason = (
-            NULL_WORD
-            if text and not text.strip("0")
-            else phone_numbers.SCIENTIFIC
-            if _scientific(text)
-            else NOT_DECIMAL
-        )
+        is_zero = text != "" and not text.strip("0")
+        reason = NULL_WORD if is_zero else phone_numbers.SCIENTIFIC if _scientific(text) else NOT_DECIMAL
         return _digest_or(text, reason, cleaned.removed)
     return _sha256(text.encode()).hexdigest(), in_words(cleaned.removed)
 

@@ -222,7 +222,7 @@ def phone_number(
     """
     text = text.strip()
     removed: tuple[str, ...] = ()
-    is_plain = is_plain_phone_number(text) and len(text) != DIGEST_DIGITS
+    is_plain = is_plain_phone_number(text) is not None and len(text) != DIGEST_DIGITS
     if not is_plain:
         cleaned = cleaned_phone_number(text)
         text, removed = trimmed(cleaned.text), cleaned.removed

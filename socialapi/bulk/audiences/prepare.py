@@ -32,7 +32,6 @@ from socialapi.bulk.audiences.normalize import (
     digest_only,
     hashed_column,
     normalizers,
-    partner_user_id_of_model,
     plain_partner_user_ids,
     plain_value,
 )
@@ -134,7 +133,6 @@ class Preparer:
     `allow_effective` is true if it accepts a start time. If a row has no country, `default_region` is the region of its
     phone numbers without a country code, and `phone_format` decides which numbers have no country code. With
     `require_hashed`, values that are not digests are unusable. `now` is the start of the job; expiries must be later.
-    `observer`, if given, is called with every value.
 
     Raises InvalidInput if an argument is invalid.
     """
@@ -152,17 +150,15 @@ class Preparer:
         kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
         expires_default: Callable[[datetime.datetime], str | None] = lambda _: None,
         allow_effective: bool = True,
-        observer: Observer | None = None,
     ) -> None:
         kinds = tuple(kinds)
-        self.observer: Observer | None = observer
+        self.observer: Observer | None = None
+        """An object that is called with every value."""
         faults = Faults()
         self._region: str | None = None
         with faults:
-            self._normalizers = normalizers(kinds, default_region, phone_format, require_hashed=require_hashed)
-            self._of_models: dict[IdentifierKind, Normalizer] = dict(self._normalizers)
-            if "partner_user_id" in kinds:
-                self._of_models["partner_user_id"] = partner_user_id_of_model
+            found = functools.partial(normalizers, kinds, default_region, phone_format, require_hashed=require_hashed)
+            self._normalizers, self._of_models = found(), found(of_models=True)
             self._reads_national = phone_format != "international"
             if default_region is not None and self._reads_national:
                 self._region = phone_numbers.check_region(default_region)

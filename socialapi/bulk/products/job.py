@@ -59,9 +59,7 @@ def prepare_json(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | N
     try:
         row.json = json_bytes(row.shape)
     except InvalidInput:
-        return next(
-            ((name, says) for name, value in row.shape.items() if (says := _why_not_json(value))), ("", _NO_JSON)
-        )
+        return next((name, says) for name, value in row.shape.items() if (says := _why_not_json(value)))
     return None
 
 
@@ -69,9 +67,6 @@ def _broken_rules(row: ProductRow, now: datetime.datetime) -> Sequence[BrokenRul
     if row.keeps_field_rules:
         return tuple(Product.conditions(row.shape, now))
     return broken_rules(Product, row.shape, now=now)
-
-
-_NO_JSON = "cannot be written as JSON"
 
 
 def _why_not_json(value: object) -> str | None:
@@ -181,7 +176,7 @@ class ProductStage:
             if self._waiting is not None:
                 await self._waiting.add(good)
             else:
-                await self._add_changed(good)
+                await self._batcher.add(await self._changed(good))
             await yield_if_due()
 
     @property
@@ -198,7 +193,7 @@ class ProductStage:
             try:
                 self._run.check_reject_share(at_end=True)
                 while not self._is_stopped() and (rows := await waiting.take()):
-                    await self._add_changed(rows)
+                    await self._batcher.add(await self._changed(rows))
                     await yield_if_due()
             finally:
                 await waiting.aclose()
@@ -247,9 +242,6 @@ class ProductStage:
     def report(self, elapsed_seconds: float) -> UpsertReport:
         """Returns the report with the current counts."""
         return self._counters.report(elapsed_seconds, dry_run=self._options.dry_run)
-
-    async def _add_changed(self, rows: Sequence[ProductRow]) -> None:
-        await self._batcher.add(await self._changed(rows))
 
     async def _valid(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Returns the products that may be sent and have no outcome yet, and counts the others."""

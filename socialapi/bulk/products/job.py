@@ -56,10 +56,7 @@ def prepare_json(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | N
         fields = ", ".join(dict.fromkeys(rule.path for rule in broken))
         reasons = [rule.reason if len(broken) == 1 else str(rule) for rule in broken]
         return fields, "; ".join(reasons)
-    try:
-        row.json = json_bytes(row.shape)
-    except InvalidInput:
-        return next((name, says) for name, value in row.shape.items() if (says := _why_not_json(value)))
+    row.json = json_bytes(row.shape)
     return None
 
 
@@ -67,14 +64,6 @@ def _broken_rules(row: ProductRow, now: datetime.datetime) -> Sequence[BrokenRul
     if row.keeps_field_rules:
         return tuple(Product.conditions(row.shape, now))
     return broken_rules(Product, row.shape, now=now)
-
-
-def _why_not_json(value: object) -> str | None:
-    try:
-        json_bytes(value)
-    except InvalidInput:
-        return "is not valid Unicode text" if isinstance(value, str) else "is larger than 64 bits"
-    return None
 
 
 DEFAULT_CONCURRENCY: Final = 8

@@ -155,13 +155,11 @@ class Preparer:
         self.observer: Observer | None = None
         """An object that is called with every value."""
         faults = Faults()
-        self._region: str | None = None
         with faults:
             found = functools.partial(normalizers, kinds, default_region, phone_format, require_hashed=require_hashed)
             self._normalizers, self._of_models = found(), found(of_models=True)
             self._reads_national = phone_format != "international"
-            if default_region is not None and self._reads_national:
-                self._region = phone_numbers.check_region(default_region)
+            self._region = phone_numbers.check_region(default_region) if self._reads_national else None
         """The region of national numbers; None if there is none or `phone_format` is "international"."""
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}

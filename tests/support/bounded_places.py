@@ -290,6 +290,7 @@ cached values
     bulk/audiences/countries.py _regions cache
     bulk/audiences/normalize.py add_null_words cache
     bulk/inputs/null_words.py null_digests cache
+    bulk/linting/findings.py known_digests cache
     bulk/inputs/null_words.py phone_digests cache
     bulk/audiences/countries.py _region_of lru_cache
     bulk/audiences/normalize.py Normalizers.__init__ lru_cache

@@ -1,5 +1,6 @@
-"""The findings of a lint, and the placeholder values that it recognizes, plain and hashed."""
+"""The findings of a lint, and the digests that it recognizes."""
 
+import functools
 import hashlib
 import os
 import re
@@ -9,34 +10,17 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 from socialapi.bulk.inputs.formats import Records, check_layout_place, open_records
 from socialapi.bulk.inputs.layouts import write_layout_of
-from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word
+from socialapi.bulk.inputs.null_words import null_digests, phone_digests
 from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.job import JobOptions
 from socialapi.bulk.progress import ReadingPace
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
-from socialapi.models.audiences import IdentifierKind
 from socialapi.reports import MAY_BE_FOREIGN, ColumnLint, Finding, KindLint, LintReport, Risk, RowIssue
 from socialapi.session.network import Network
 
-Known = Literal["nothing", "placeholder", "twice"]
-
-WORDS: Final = NULL_WORDS | {"0", "no", "anonymous", "test", "xxx", "empty", "blank"}
-"""Placeholders in lower case. Uploads skip only the ones that mean "no value"."""
-
-_NAMES: Final = ("test", "none", "null", "na", "no", "noemail", "no-email", "email", "unknown", "example", "user", "a")
-_DOMAINS: Final = ("example.com", "test.com", "none.com", "email.com", "noemail.com", "null.com", "a.com")
-_EMAILS: Final = tuple(f"{name}@{domain}" for name in _NAMES for domain in _DOMAINS)
-_PHONES: Final = (
-    *(f"{prefix}{digit * 10}" for digit in "0123456789" for prefix in ("", "+1")),
-    *("1234567890", "+11234567890", "0123456789", "+10123456789"),
-)
-_EMPTY: Final = ("", " ", "\n", "\r\n")
-
-_ONE_DIGIT: Final = re.compile(r"[+\s().-]*(?:1[\s.-]?)?\(?([0-9])(?:[\s().-]*\1){5,}").fullmatch
-_LONGEST_PHONE: Final = 32
-_COUNTED: Final = re.compile("(?:[+]?1)?0?1234567890?").fullmatch
-
+is_counted: Final = re.compile("(?:[+]?1)?0?1234567890?").fullmatch
+"""Matches a phone number that somebody typed in place of one."""
 
 MAX_REASONS_KEPT: Final = 100
 """The maximum number of reasons that are counted separately, per field or for entire rows."""
@@ -48,40 +32,17 @@ def count_reason(reasons: Counter[str], reason: str) -> None:
     reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
 
 
+@functools.cache
+def known_digests() -> Mapping[str, Literal["nothing", "twice"]]:
+    """Returns the digests of empty strings, and the digests of the digests of empty strings and placeholders."""
+    nothing = [_digest(text) for text in ("", " ", "\n", "\r\n")]
+    twice = [_digest(form) for each in (*null_digests(), *phone_digests(), *nothing) for form in (each, each.upper())]
+    found: dict[str, Literal["nothing", "twice"]] = dict.fromkeys(twice, "twice")
+    return found | dict.fromkeys(nothing, "nothing")
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _known(plain: Iterable[str]) -> dict[str, Known]:
-    found: dict[str, Known] = {}
-    for text in plain:
-        once: Known = "placeholder" if text.strip() else "nothing"
-        digest = _digest(text)
-        found |= {digest: once, _digest(digest): "twice", _digest(digest.upper()): "twice"}
-    return found
-
-
-_DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
-_PHONE_DIGESTS: Final = _known(_PHONES)
-WELL_KNOWN: Final = frozenset(_DIGESTS | _PHONE_DIGESTS)
-"""The digests of the empty string and of placeholders, and the digests of these digests."""
-
-
-def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns the kind of a well-known digest (nothing, a placeholder, or hashed twice), or None for other digests."""
-    known = _DIGESTS.get(digest)
-    return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
-
-
-def is_placeholder(kind: IdentifierKind, text: str) -> bool:
-    """Returns whether a trimmed value is a placeholder. Addresses are recognized by their digests."""
-    if text.lower() in WORDS or is_null_word(text):
-        return True
-    return (
-        kind == "phone_number"
-        and len(text) < _LONGEST_PHONE
-        and (_ONE_DIGIT(text) is not None or _COUNTED(text) is not None)
-    )
 
 
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -132,16 +93,6 @@ async def linted(
     written = {name: getattr(options, name) for name in ("default_region", "phone_format") if hasattr(options, name)}
     write_layout_of(selection, write_layout, **written)
     return linter.report()
-
-
-def is_ordinary_number(text: str) -> bool:
-    """Returns whether a value consists of digits, optionally after a plus sign, and does not end like a placeholder."""
-    return (
-        text[-1:] != text[-2:-1]
-        and text[-2:] not in ("89", "90")
-        and len(text) < _LONGEST_PHONE
-        and text.removeprefix("+").isdecimal()
-    )
 
 
 _MUCH: Final = 0.25

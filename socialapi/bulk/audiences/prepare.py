@@ -77,7 +77,7 @@ _VALUES_AT_ONCE: Final = 5_000
 _PHONES_AT_ONCE: Final = 8
 """The maximum number of unusual phone numbers that are parsed in one step. The slowest take 0.2 ms each."""
 
-_names_digests: Final = re.compile(
+names_digests: Final = re.compile(
     r"(?!.*(?:un|non|not|pre)hash|.*(?<![a-z])(?:un|non|not|pre|before|without|\(no)[ _-]hash).*(?:hash|sha[ _-]?256)",
     re.IGNORECASE | re.DOTALL,
 ).match
@@ -386,7 +386,7 @@ class Preparer:
 
 def _is_of_digests(field: str, kind: IdentifierKind) -> bool:
     """Returns whether a column has digests of device ids, by its name. Without the name, an MD5 digest looks like an id."""
-    return kind == "device_id" and _names_digests(field) is not None
+    return kind == "device_id" and names_digests(field) is not None
 
 
 def _rounded_ids(block: UserBlock, at: int, field: str) -> list[RowIssue]:

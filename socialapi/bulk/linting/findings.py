@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, Protocol, TypeVar
 
+from socialapi.bulk.audiences.prepare import names_digests
 from socialapi.bulk.inputs.formats import Records, check_layout_place, open_records
 from socialapi.bulk.inputs.layouts import write_layout_of
 from socialapi.bulk.inputs.null_words import null_digests, phone_digests
@@ -99,7 +100,6 @@ _MUCH: Final = 0.25
 _SOME: Final = 0.05
 _LITTLE: Final = 0.01
 
-_SAYS_HASHED: Final = re.compile("sha.?256|hash", re.IGNORECASE).search
 _SAYS_OTHER_DIGEST: Final = re.compile("md5|sha.?1(?!\\d)", re.IGNORECASE).search
 
 
@@ -191,7 +191,7 @@ def _counted(
 
 def _of_column(column: ColumnLint) -> Iterator[Finding]:
     plain = column.present - column.digests
-    if _SAYS_HASHED(column.name) and plain:
+    if names_digests(column.name) is not None and plain:
         text = (
             f'the name of the column "{column.name}" says that its values are hashed, but {plain:,} of its '
             f"{column.present:,} values are not"

@@ -8,7 +8,7 @@ import attrs
 
 from socialapi.bulk.job import LimitExceeded
 from socialapi.bulk.products.counters import ProductCounters
-from socialapi.bulk.products.sender import LONGEST_REASON, wait_to_retry
+from socialapi.bulk.products.sender import LONGEST_REASON, field_and_message, wait_to_retry
 from socialapi.bulk.products.snapshot import ASKED, REFUSED, Digests, Vanished
 from socialapi.errors import ApiError, Forbidden, NotFound, RateLimited, ServerError, Unauthorized
 from socialapi.models.products import ProductDeletion
@@ -22,7 +22,6 @@ KEYS_AT_ONCE: Final = 25
 """The number of keys in a request. The service documents no limit, so this is its limit for loading products."""
 NO_KEY: Final = "its product_key is not known"
 NO_ANSWER: Final = "the service did not confirm the deletion"
-NO_REASON: Final = "the service gave no reason"
 
 _REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, retry_undecodable=True)
 """The route that jobs use. Its requests may be retried, because deleting a product twice does no harm."""
@@ -173,7 +172,10 @@ class VanishedProducts:
         maybe_deleted: set[str],
     ) -> None:
         """Removes those of the keys that have a result from `waiting`, and records their outcomes."""
-        failed = {each.failed_product_key: _reason(each) for each in results}
+        failed = dict[str | None, str]()
+        for each in results:
+            _, why = field_and_message({**each.extra, "message": each.message})
+            failed[each.failed_product_key] = why[:LONGEST_REASON]
         deleted = {each.product_key for each in results} - failed.keys()
         # If an earlier response was lost and the product is gone now, the earlier request deleted it.
         deleted |= {key for key, why in failed.items() if key in maybe_deleted and _says_it_is_gone(why) is not None}
@@ -197,9 +199,3 @@ def _concerns_all(problem: ApiError) -> bool:
     if isinstance(problem, _SERVICE_REFUSES) or not problem.is_lasting:
         return True
     return not (400 <= problem.status < 500 or problem.errors or problem.problems)
-
-
-def _reason(failed: ProductDeletion) -> str:
-    code = failed.extra.get("code")
-    reason = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
-    return reason[:LONGEST_REASON] if isinstance(reason, str) and reason else NO_REASON

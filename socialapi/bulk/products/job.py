@@ -242,16 +242,16 @@ class ProductStage:
         for row in rows:
             problem = prepare_json(row, now)
             outcome = recalled(row, known, is_good=problem is None) if known else None
-            if problem is None:
-                self._repeated_ids.note(row)
-            if problem is None and row.warnings:
-                self._counters.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
             if problem is not None:
                 refused.append((row, *problem))
-            elif outcome is not None:
-                resumed.append((row, outcome))
-            else:
+                continue
+            self._repeated_ids.note(row)
+            if row.warnings:
+                self._counters.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
+            if outcome is None:
                 good.append(row)
+            else:
+                resumed.append((row, outcome))
         if self._load_journal is not None:
             invalid = [row for row, _, _ in refused if row.number not in known]
             await self._load_journal.set_aside(invalid, INVALID)

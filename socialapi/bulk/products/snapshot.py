@@ -6,8 +6,8 @@ import hashlib
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import attrs
 import orjson
@@ -15,8 +15,6 @@ import orjson
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import ConfigurationError
 from socialapi.internal.sqlite_file import Schema, SqliteFile
-
-T = TypeVar("T")
 
 SCHEMA: Final = Schema(
     application_id=0x50524F44,
@@ -41,7 +39,6 @@ INSERT INTO products VALUES (?, ?, ?, ?, {_NONE}) ON CONFLICT (id) DO UPDATE SET
 product_key = CASE WHEN deletion THEN excluded.product_key ELSE coalesce(excluded.product_key, product_key) END,
 run = excluded.run, deletion = {_NONE}
 """  # noqa: S608  # of constants
-_AT_ONCE: Final = 500
 VANISHED_AT_ONCE: Final = 5_000
 """The number of vanished products that are held in memory at once."""
 # SQLite keeps 2 MB of this table in memory and the rest in a temporary file, which it deletes when the connection
@@ -98,7 +95,7 @@ class Digests:
         await self._database.aclose()
 
     async def changed(self, rows: Sequence[ProductRow]) -> list[ProductRow]:
-        """Returns the products that have changed since the last load and have to be sent.
+        """Returns the products that have changed since the last load and have to be sent, of at most a few hundred.
 
         A product whose id was already sent in this run is always among them, because the last
         product with an id must be the one in the catalog.
@@ -181,8 +178,12 @@ class Digests:
     def _compare(self, connection: sqlite3.Connection, rows: Sequence[ProductRow]) -> "_Comparison":
         """Returns which products of the feed have to be sent, and removes their digests unless all are kept."""
         ids = [row.id for row in rows]
-        known: dict[str, bytes | None] = dict(_among(connection, "SELECT id, digest FROM products WHERE id IN", ids))
-        sent = {product_id for (product_id,) in _among(connection, "SELECT id FROM sent WHERE id IN", ids)}
+        among = f"WHERE id IN ({','.join('?' * len(ids))})"
+        known: dict[str, bytes | None] = dict(
+            connection.execute(f"SELECT id, digest FROM products {among}", ids)  # noqa: S608  # of question marks
+        )
+        found_ids = connection.execute(f"SELECT id FROM sent {among}", ids)  # noqa: S608  # of question marks
+        sent = {each for (each,) in found_ids}
         before, found = frozenset(sent), _Comparison()
         for row in rows:
             if row.id not in sent and known.get(row.id) == row.digest:
@@ -212,13 +213,6 @@ class _Comparison:
     unchanged: list[ProductRow] = attrs.field(factory=list)
     new: int = 0
     renewed: int = 0
-
-
-def _among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yields the result rows of a query that ends with `IN`, for these ids."""
-    for start in range(0, len(ids), _AT_ONCE):
-        part = ids[start : start + _AT_ONCE]
-        yield from connection.execute(f"{query} ({','.join('?' * len(part))})", part)
 
 
 def _for_each(connection: sqlite3.Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:

@@ -205,16 +205,13 @@ class Preparer:
                 else:
                     columns.append((kind, (Texts if kind == "partner_user_id" else Digests)([None] * part.size)))
                 yield PreparedBlock(cleaned=_rounded_ids(part, at, field)) if kind == "service_id" else _PAUSE
-            undecided = [0] * part.size
+            # A row takes time for each undecided value, and for its overrides and problems.
+            is_plain = not (part.layout.has_overrides or part.unreadable or part.ambiguous)
+            costs, start = [0 if is_plain else 1] * part.size, 0
             for (at, _, _), (_, values) in zip(block.layout.identifiers, columns, strict=True):
                 for index in values.undecided():
-                    undecided[index] += count_texts(part.columns[at][index])
-            is_plain = not (part.layout.has_overrides or part.unreadable or part.ambiguous)
-            if is_plain and sum(undecided) <= ROWS_PER_STEP:
-                yield from self._prepare(part, columns)
-                continue
-            start = 0
-            for stop in _ends_of_steps(undecided):
+                    costs[index] += count_texts(part.columns[at][index])
+            for stop in _ends_of_steps(costs):
                 some = [(kind, values[start:stop]) for kind, values in columns]
                 yield from self._prepare(part.part(start, stop), some)
                 start = stop
@@ -405,16 +402,15 @@ def _rounded_ids(block: UserBlock, at: int, field: str) -> list[RowIssue]:
     return [RowIssue(row, shown_name(field), ROUNDED_ID) for row in rows] if zeros >= _FEWEST_ZEROS else []
 
 
-def _ends_of_steps(undecided: Sequence[int]) -> Iterator[int]:
-    """Splits rows with these numbers of undecided values into short steps, and yields the index after each step."""
-    start = texts = 0
-    for index, count in enumerate(undecided):
-        more = max(1, count)
-        if start < index and texts + more > ROWS_PER_STEP:
+def _ends_of_steps(costs: Sequence[int]) -> Iterator[int]:
+    """Splits rows with these costs into short steps, and yields the index after each step."""
+    start = total = 0
+    for index, cost in enumerate(costs):
+        if start < index and total + cost > ROWS_PER_STEP:
             yield index
-            start, texts = index, 0
-        texts += more
-    yield len(undecided)
+            start, total = index, 0
+        total += cost
+    yield len(costs)
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:

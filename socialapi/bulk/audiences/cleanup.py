@@ -6,7 +6,6 @@ quotation marks around the local part, are kept because they may belong to an e-
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -90,7 +89,7 @@ def digest_in(text: str) -> str:
 def _from_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return b""
 
 

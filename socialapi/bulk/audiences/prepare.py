@@ -495,25 +495,17 @@ def prepare_user(
     cleaned, and a user without identifiers (path `""`) also break a rule. A value that occurs twice is sent once.
     Raises InvalidInput for an unknown `default_region`.
     """
-    problems, cleaned = list[Problem](), list[Problem]()
-    identifiers: list[tuple[str, IdentifierKind, str]] = []
+    normalize = normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=True)
+    problems, data = list[Problem](), dict[IdentifierKind, list[str]]()
     for kind in IDENTIFIER_KINDS:
         for index, (text, reason) in enumerate(texts_of(getattr(user, kind, ()))):
-            if reason:
-                problems.append((f"{kind}[{index}]", reason))
-            else:
-                identifiers.append((f"{kind}[{index}]", kind, text))
-    normalize = normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=True)
-    data = dict[IdentifierKind, list[str]]()
-    for path, kind, text in identifiers:
-        value, remark = _normalized(normalize[kind], text)
-        if not value:
-            problems.append((path, remark or IS_EMPTY))
-        elif value not in data.setdefault(kind, []):
-            data[kind].append(value)
-        if value and remark.startswith(CLEANED):
-            cleaned.append((path, NOT_PLAIN))
-    problems += cleaned
+            value, remark = ("", reason) if reason else _normalized(normalize[kind], text)
+            if not value:
+                problems.append((f"{kind}[{index}]", remark or IS_EMPTY))
+            elif value not in data.setdefault(kind, []):
+                data[kind].append(value)
+            if value and remark.startswith(CLEANED):
+                problems.append((f"{kind}[{index}]", NOT_PLAIN))
     if not data and not problems:
         problems.append(("", NO_IDENTIFIER))
     return data, [BrokenRule(path=path, reason=reason) for path, reason in problems]

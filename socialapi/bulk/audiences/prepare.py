@@ -311,14 +311,12 @@ class Preparer:
         found: dict[IdentifierKind, set[str]] = {}
         for own, ((at, field, kind), (_, values)) in enumerate(zip(block.layout.identifiers, columns, strict=True)):
             several = [values[index]]
-            if several == [None] and index in _misquoted(block, at):
-                problems.append((field, block.ambiguous[index].reason))
-                if self.observer is not None:
-                    self.observer.saw_value(field, kind, "", "", block.ambiguous[index].reason)
-            elif several == [None]:
+            if several == [None]:
+                texts: Iterable[tuple[str, str]] = texts_in(block.columns[at][index], field, kind)
+                if index in _misquoted(block, at):
+                    texts = [("", block.ambiguous[index].reason)]
                 normalize = self._normalizer(block, index, field, kind)
-                cell = block.columns[at][index]
-                several = yield from self._values_of(cell, field, kind, normalize, problems, cleaned)
+                several = yield from self._values_of(texts, field, kind, normalize, problems, cleaned)
             same_kind = found.setdefault(kind, set())
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
             same_kind.update(new)
@@ -339,7 +337,7 @@ class Preparer:
 
     def _values_of(
         self,
-        cell: Any,
+        texts: Iterable[tuple[str, str]],
         field: str,
         kind: IdentifierKind,
         normalize: Normalizer,
@@ -347,7 +345,7 @@ class Preparer:
         cleaned: list[Problem],
     ) -> Generator[PreparedBlock, None, list[str | None]]:
         several = list[str | None]()
-        for text, reason in texts_in(cell, field, kind):
+        for text, reason in texts:
             value, remark = ("", reason) if reason else _normalized(normalize, text)
             if remark:
                 (cleaned if value else problems).append((field, remark))

@@ -437,8 +437,6 @@ a request of a load
     bulk/products/rows.py ProductBatch groups
     bulk/products/rows.py ProductBatch ids
     bulk/products/rows.py ProductBatch rows
-    bulk/products/snapshot.py _Comparison changed
-    bulk/products/snapshot.py _Comparison unchanged
 lines of a stream that are split in one turn
     streams/stream.py Stream.__init__ _lines
 a line of a stream

@@ -105,11 +105,13 @@ class Digests:
         # Counted before the file is read, because an earlier product with this id must not get a digest if its result
         # arrives meanwhile.
         self._unanswered.update(row.id for row in rows)
-        found = await self._database.run(lambda connection: self._compare(connection, rows))
-        for row in rows if self._keep else found.unchanged:
-            self.answered(row.id)
-        self.new, self.renewed = self.new + found.new, self.renewed + found.renewed
-        return found.changed
+        changed, new, renewed = await self._database.run(lambda connection: self._compare(connection, rows))
+        self.new, self.renewed = self.new + new, self.renewed + renewed
+        sent = set() if self._keep else {row.number for row in changed}
+        for row in rows:
+            if row.number not in sent:
+                self.answered(row.id)
+        return changed
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
         """Records that the service accepted these products. A product gets no digest yet if another product with its id
@@ -175,8 +177,10 @@ class Digests:
         (known,) = connection.execute("SELECT count(*) FROM products").fetchone()
         return run, known
 
-    def _compare(self, connection: sqlite3.Connection, rows: Sequence[ProductRow]) -> "_Comparison":
-        """Returns which products of the feed have to be sent, and removes their digests unless all are kept."""
+    def _compare(self, connection: sqlite3.Connection, rows: Sequence[ProductRow]) -> tuple[list[ProductRow], int, int]:
+        """Returns the products of the feed that have to be sent, and the numbers of distinct new and changed ones. Removes
+        their digests unless all are kept.
+        """
         ids = [row.id for row in rows]
         among = f"WHERE id IN ({','.join('?' * len(ids))})"
         known: dict[str, bytes | None] = dict(
@@ -184,35 +188,22 @@ class Digests:
         )
         found_ids = connection.execute(f"SELECT id FROM sent {among}", ids)  # noqa: S608  # of question marks
         sent = {each for (each,) in found_ids}
-        before, found = frozenset(sent), _Comparison()
+        before, changed = frozenset(sent), list[ProductRow]()
         for row in rows:
-            if row.id not in sent and known.get(row.id) == row.digest:
-                found.unchanged.append(row)
-                continue
-            sent.add(row.id)
-            found.changed.append(row)
+            if row.id in sent or known.get(row.id) != row.digest:
+                sent.add(row.id)
+                changed.append(row)
         self._mark(connection, list(known))
         fresh = sent - before
-        found.renewed = len(fresh & known.keys())
-        found.new = len(fresh) - found.renewed
+        old = fresh & known.keys()
         _for_each(connection, "INSERT INTO sent VALUES (?)", [(each,) for each in fresh])
         if not self._keep:
             renewed = [(each,) for each in sent & known.keys()]
             _for_each(connection, "UPDATE products SET digest = NULL WHERE id = ?", renewed)
-        return found
+        return changed, len(fresh) - len(old), len(old)
 
     def _mark(self, connection: sqlite3.Connection, ids: Sequence[str]) -> None:
         _for_each(connection, "UPDATE products SET run = ? WHERE id = ?", [(self._run, each) for each in ids])
-
-
-@attrs.define
-class _Comparison:
-    """The products to send, the unchanged products, and the numbers of distinct new and changed products."""
-
-    changed: list[ProductRow] = attrs.field(factory=list)
-    unchanged: list[ProductRow] = attrs.field(factory=list)
-    new: int = 0
-    renewed: int = 0
 
 
 def _for_each(connection: sqlite3.Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:

@@ -268,9 +268,10 @@ class CountingObserver:
 def test_a_block_is_prepared_in_parts_of_few_rows_and_values(size: int, columns: int, cell: Any, most: int) -> None:
     cells = [cell.format(n) if isinstance(cell, str) else [each.format(n) for each in cell] for n in range(size)]
     block = user_block(*[(f"email {at}", "email", cells) for at in range(columns)])
-    observer = CountingObserver()
+    preparer, observer = Preparer(now=NOW), CountingObserver()
+    preparer.observer = observer
     seen, prepared = [0], list[int]()
-    for part in Preparer(now=NOW, observer=observer).prepare(block):
+    for part in preparer.prepare(block):
         seen.append(observer.values)
         prepared.append(len(part.rejects) + sum(map(len, part.blocks)))
     assert max(after - before for before, after in itertools.pairwise(seen)) <= most

@@ -286,10 +286,10 @@ cached values
     bulk/audiences/column_names.py _may_have_words cache
     bulk/audiences/column_names.py _words_around cache
     bulk/audiences/column_names.py countries_for lru_cache
-    bulk/audiences/countries.py _by_alpha_3 cache
-    bulk/audiences/countries.py _by_name cache
+    bulk/audiences/countries.py _regions cache
     bulk/audiences/normalize.py add_null_words cache
     bulk/inputs/null_words.py null_digests cache
+    bulk/linting/findings.py known_digests cache
     bulk/inputs/null_words.py phone_digests cache
     bulk/audiences/countries.py _region_of lru_cache
     bulk/audiences/normalize.py Normalizers.__init__ lru_cache
@@ -434,8 +434,6 @@ a request of a load
     bulk/products/rows.py ProductBatch groups
     bulk/products/rows.py ProductBatch ids
     bulk/products/rows.py ProductBatch rows
-    bulk/products/snapshot.py _Comparison changed
-    bulk/products/snapshot.py _Comparison unchanged
 lines of a stream that are split in one turn
     streams/stream.py Stream.__init__ _lines
 a line of a stream

@@ -113,11 +113,6 @@ def count_texts(cell: Any) -> int:
     return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 1
 
 
-def _words_in(cell: Any) -> Iterator[str]:
-    texts = (text.strip() for text, _ in islice(texts_of(cell), MAX_TEXTS_PER_CELL))
-    return (text for text in texts if text and not is_null_word(text))
-
-
 def _area_code_in(text: str) -> str:
     """Returns the digits of an area code, or an empty string for a salutation, an extension or a complete number."""
     text = _DECIMALS.sub("", text)
@@ -137,7 +132,8 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, Country]:
     phones = tuple([name for _, name, kind in block.layout.identifiers if kind == "phone_number"])
     for group in countries_for(phone, phones, block.layout.countries):
         for column, name, may_be_area in () if known else group:
-            for country in _words_in(block.columns[column][index]):
+            texts = (text.strip() for text, _ in islice(texts_of(block.columns[column][index]), MAX_TEXTS_PER_CELL))
+            for country in (text for text in texts if text and not is_null_word(text)):
                 if may_be_area and not country.startswith(("+", "00")):
                     area = area if area[1] else (name, _area_code_in(country))
                 elif (code := calling_code_of(country)) is not None:

@@ -6,9 +6,8 @@ the local part are kept, because they may belong to an e-mail address.
 """
 
 import base64
-import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from socialapi.bulk.inputs.leftovers import (
@@ -90,7 +89,7 @@ def digest_in(text: str) -> str:
 def _from_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return b""
 
 
@@ -103,10 +102,6 @@ def why_no_digest(text: str) -> str | None:
     if digits.isdecimal() or digits.isalpha() or (name := _OTHER_DIGESTS.get(len(digits or ""))) is None:
         return None
     return f"looks like a digest ({name}): only SHA-256 is accepted, as 64 hexadecimal digits or in base64"
-
-
-def _find_emails(text: str) -> Iterator[re.Match[str]]:
-    return compiled(EMAIL).finditer(text)
 
 
 _QUOTE: Final = rf'["\\{TYPOGRAPHIC_QUOTES}]'
@@ -130,7 +125,8 @@ _WORDS_AFTER: Final = rf"([^A-Za-z]*[0-9)])\s*(?:\(\s*{_SOME_LABELS}\.?\s*\)|[\s
 _TEL: Final = rf"\(?(?i:callto|{_LABELS})\)?(?:\s*(?:[.:#/-]\s*)+|\s+)(?!$)"
 _MAX_DIGITS_IN_NAMES: Final = 4
 
-_plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
+is_plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
+"""Matches digits with the usual separators of phone numbers."""
 # Finds the characters and words to remove from a phone number.
 _DEBRIS: Final = rf"[\"'`\\<>\[\]{{}}={TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\((?s:.*)\)$|^\(?[^\W\d_]|[0-9)]\s*(?:\([^()0-9]+\)|[\s,/-]\s*[^\W\d_]+\.?)$"
 _MARK: Final = rf"[\"`<>@{TYPOGRAPHIC_QUOTES}]"
@@ -141,11 +137,6 @@ def cleaned_email(text: str) -> Cleaned:
     one.
     """
     return peeled(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or bool(digest_in(rest)))
-
-
-def is_plain_phone_number(text: str) -> bool:
-    """Returns whether a string consists of digits and the usual separators of phone numbers."""
-    return _plain_phone_number(text) is not None
 
 
 def has_marks(text: str) -> bool:
@@ -169,7 +160,7 @@ def cleaned_phone_number(text: str) -> Cleaned:
 
 def holds_several_emails(text: str) -> bool:
     """Returns whether a string has more than one e-mail address."""
-    return text.count("@") > 1 and len(text) <= MAX_CHARACTERS and len(list(_find_emails(text.lower()))) > 1
+    return text.count("@") > 1 and len(text) <= MAX_CHARACTERS and len(compiled(EMAIL).findall(text.lower())) > 1
 
 
 def _with_plain_blanks(text: str) -> tuple[str, str]:
@@ -232,7 +223,7 @@ def _is_name_of_email(name: str, inner: str) -> bool:
     name.
     """
     known = cleaned_email(inner).text.lower()
-    return all(each[0] == known for each in _find_emails(name.lower()))
+    return all(each == known for each in compiled(EMAIL).findall(name.lower()))
 
 
 def _without_name_of_phone(text: str) -> tuple[str, str]:

@@ -131,16 +131,6 @@ def _may_be_number(text: str, region: str | None) -> bool:
     return _may_be_national_number(text) is not None or may_be_number(text, region)
 
 
-def _is_short_number(cell: object) -> bool:
-    """Returns whether a cell is an integer with at most 15 digits, as phone numbers have."""
-    return isinstance(cell, int) and 0 <= cell < 10**15
-
-
-def _is_ean(text: str) -> bool:
-    """Returns whether a string is an EAN with a correct check digit."""
-    return len(text) == _DIGITS_OF_EAN and is_gtin(text)
-
-
 def why_overlooked(name: str, kind: str, what: str, number: int, read: Sequence[str] = ()) -> str:
     """Returns a warning that an ignored column seems to contain identifiers, with advice on how to include the column.
 
@@ -162,9 +152,12 @@ def why_set_aside(name: str, kind: str, other: str, read: Sequence[str]) -> str:
 
 
 def _first_texts(cells: Sequence[Any]) -> Sequence[str]:
-    """Returns the first strings and short integers of a column, without empty cells and placeholders."""
-    each = (str(cell).strip() for cell in cells if cell.__class__ is str or _is_short_number(cell))
-    return list(islice((text for text in each if text and not is_null_word(text)), _VALUES_LOOKED_AT))
+    """Returns the first strings of a column, and its integers of at most 15 digits, as phone numbers have. Skips empty
+    cells and placeholders.
+    """
+    plain = (cell for cell in cells if cell.__class__ is str or (isinstance(cell, int) and 0 <= cell < 10**15))
+    texts = (str(cell).strip() for cell in plain)
+    return list(islice((text for text in texts if text and not is_null_word(text)), _VALUES_LOOKED_AT))
 
 
 def _nested(name: str, cells: Sequence[Any], names: Sequence[str]) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -487,7 +480,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         looks = self._looks(cells for at, (_, cells) in enumerate(columns) if at in found.get("phone_number", ()))
         for at, (name, cells) in enumerate(chain(columns, islice(nested, COLUMNS_LOOKED_AT))):
             texts = _first_texts(cells) if at not in read and at not in aside else ()
-            if known.issuperset(texts) or _nearly_all(_is_ean, texts):
+            if known.issuperset(texts) or _nearly_all(
+                lambda text: len(text) == _DIGITS_OF_EAN and is_gtin(text), texts
+            ):
                 continue
             for kind, what, looks_so, is_other in looks:
                 if kind not in self.roles or self.given.get(kind) == () or (kind == REGION and found[REGION]):
@@ -522,7 +517,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 "no column of identifiers was found, and the names look like data: the first line of a table must "
                 f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(kind, at)}" if line else "")
             )
-        if (mark := _separator_in(names, self.role_of)) is not None:
+        marks = _unusual_separators(names[0]) if len(names) == 1 else ()
+        mark = next((mark for mark in marks if any(map(self.role_of, names[0].split(mark)))), None)
+        if mark is not None:  # it splits the only name into several names, at least one of them known
             raise InvalidInput(
                 f"no column of identifiers was found; the only name is {printable_names(names)}. If {mark} separates the "
                 f"columns, write the line sep={mark} above the names"
@@ -560,21 +557,17 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         overrides = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)
         operation_type, effective_at, expires_at = (None if each is UNSET else each for each in overrides)
         for user in params.users or (AudienceUser(),):
+            values: dict[str, list[Any]] = {}
             if isinstance(user, Mapping):
-                yield BundledUser(operation_type, effective_at, expires_at, **self._identifiers_of(user))
+                for _, name, kind in self.of_keys([name for name in user if isinstance(name, str)]).identifiers:
+                    value = user[name]
+                    values.setdefault(kind, []).extend(value if isinstance(value, list | tuple) else (value,))
             elif isinstance(user, AudienceUser | DoNotReachUser):
                 values = {kind: getattr(user, kind) for kind in IDENTIFIER_KINDS if hasattr(user, kind)}
-                yield BundledUser(operation_type, effective_at, expires_at, **values)
             else:
                 yield user  # rejected later, like any other item of its class
-
-    def _identifiers_of(self, user: Mapping[Any, Any]) -> Mapping[str, Sequence[Any]]:
-        names = tuple(name for name in user if isinstance(name, str))
-        found: dict[str, list[Any]] = {}
-        for _, name, kind in self.of_keys(names).identifiers:
-            value = user[name]
-            found.setdefault(kind, []).extend(value if isinstance(value, list | tuple) else (value,))
-        return found
+                continue
+            yield BundledUser(operation_type, effective_at, expires_at, **values)
 
     def why_not(self, item: object) -> str:
         """Returns why an item cannot be read as a row."""
@@ -602,14 +595,6 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
 def _values_among(names: Sequence[str]) -> list[tuple[int, IdentifierKind]]:
     """Returns the number and the kind of each column whose name looks like a value."""
     return [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
-
-
-def _separator_in(names: Sequence[str], role_of: Callable[[str], str]) -> str | None:
-    """Returns the character that splits the only name of a table into several names, at least one of them known; None
-    if there is no such character.
-    """
-    marks = _unusual_separators(names[0]) if len(names) == 1 else ()
-    return next((mark for mark in marks if any(map(role_of, names[0].split(mark)))), None)
 
 
 def _no_header(kind: str, column: int = 1) -> str:

@@ -100,36 +100,11 @@ two-letter code. Every country has its English name; the sixty most frequent cou
 French, Spanish, Italian, Portuguese, Dutch, Polish and Japanese.
 """
 
-_OTHER_CODES: Final = {
-    "UK": "GB",
-    "EL": "GR",
-    "VS": "US",
-    "D": "DE",
-    "A": "AT",
-    "F": "FR",
-    "I": "IT",
-    "B": "BE",
-    "L": "LU",
-    "P": "PT",
-}
+_OTHER_CODES: Final = "UK:GB EL:GR VS:US D:DE A:AT F:FR I:IT B:BE L:LU P:PT"
 """Codes in common use that differ from ISO 3166, including vehicle codes and the Dutch code for the US."""
 _LINKS: Final = frozenset(
-    (
-        "and",
-        "und",
-        "et",
-        "y",
-        "e",
-        "i",
-        "en",
-        "the",
-        "of",
-        "republic",
-        "republik",
-        "republique",
-        "republica",
-        "repubblica",
-    )
+    {"and", "und", "et", "y", "e", "i", "en", "the", "of"}
+    | {"republic", "republik", "republique", "republica", "repubblica"}
 )
 """Words that are ignored when names of countries are compared."""
 _CODES_KEPT: Final = 1_024
@@ -205,19 +180,16 @@ def _region_of_one(text: str) -> str | None:
         words = _words_of(name)
         # ET and ST, which are other words in names, are also codes.
         letters = next((each[0].upper() for each in (words_in(name).split(), words) if len(each) == 1), "")
-        letters = _OTHER_CODES.get(letters, letters)
-        region = _by_alpha_3().get(letters) or _by_name().get("".join(words), letters)
+        region = _regions().get(letters) or _regions().get("".join(words), letters)
     return region if region in phonenumbers.SUPPORTED_REGIONS else None
 
 
 @functools.cache
-def _by_alpha_3() -> dict[str, str]:
-    return {pair[:3]: pair[3:] for pair in _ALPHA_3.split()}
-
-
-@functools.cache
-def _by_name() -> dict[str, str]:
-    found, region = dict[str, str](), ""
+def _regions() -> dict[str, str]:
+    """Returns the region of each code that is not the region itself, in upper case, and of each name, in lower case."""
+    found = {pair[:3]: pair[3:] for pair in _ALPHA_3.split()}
+    found |= {code: region for code, _, region in (pair.partition(":") for pair in _OTHER_CODES.split())}
+    region = ""
     for entry in _NAMES.split():
         first, _, name = entry.rpartition(":")
         region = first or region

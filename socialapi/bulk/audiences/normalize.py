@@ -205,13 +205,8 @@ def service_id(text: str) -> Normalized:
             raise Unusable(LONG_FLOAT)
         text = number[1]
     if not (text.isascii() and text.isdigit()) or digest_in(text) or not text.strip("0"):
-        reason = (
-            NULL_WORD
-            if text and not text.strip("0")
-            else phone_numbers.SCIENTIFIC
-            if _scientific(text)
-            else NOT_DECIMAL
-        )
+        is_zero = text != "" and not text.strip("0")
+        reason = NULL_WORD if is_zero else phone_numbers.SCIENTIFIC if _scientific(text) else NOT_DECIMAL
         return _digest_or(text, reason, cleaned.removed)
     return _sha256(text.encode()).hexdigest(), in_words(cleaned.removed)
 
@@ -227,7 +222,7 @@ def phone_number(
     """
     text = text.strip()
     removed: tuple[str, ...] = ()
-    is_plain = is_plain_phone_number(text) and len(text) != DIGEST_DIGITS
+    is_plain = is_plain_phone_number(text) is not None and len(text) != DIGEST_DIGITS
     if not is_plain:
         cleaned = cleaned_phone_number(text)
         text, removed = trimmed(cleaned.text), cleaned.removed
@@ -381,19 +376,15 @@ def normalizers(
     if phone_format not in phone_numbers.PHONE_FORMATS:
         raise invalid("phone_format", f"must be one of {', '.join(phone_numbers.PHONE_FORMATS)}")
     taken = frozenset(kinds)
-    region = None if default_region is None else phone_numbers.check_region(default_region)
+    region = phone_numbers.check_region(default_region)
 
     def phone_number_in(of_row: Country, is_code: bool) -> Normalizer:
         if isinstance(of_row, UnclearCountry):
-            unclear = functools.partial(_phone_number_of_unclear_country, of_row, region, phone_format)
-            return functools.partial(_bounded, unclear)
-        if_invalid = (
-            phone_numbers.NOT_IN_REGION if of_row == UNKNOWN else phone_numbers.NOT_WITH_CODE if is_code else ""
-        )
-        return functools.partial(
-            _bounded,
-            functools.partial(phone_number, region=of_row or region, phone_format=phone_format, if_invalid=if_invalid),
-        )
+            found = functools.partial(_phone_number_of_unclear_country, of_row, region, phone_format)
+        else:
+            why = phone_numbers.NOT_IN_REGION if of_row == UNKNOWN else phone_numbers.NOT_WITH_CODE if is_code else ""
+            found = functools.partial(phone_number, region=of_row or region, phone_format=phone_format, if_invalid=why)
+        return functools.partial(_bounded, found)
 
     every: dict[IdentifierKind, Normalizer] = {
         "email": email,

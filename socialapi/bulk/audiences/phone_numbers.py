@@ -362,11 +362,8 @@ def may_be_number(digits: str, region: str | None) -> bool:
     number, _ = (None, "") if region is None else number_in(digits, region)
     if region is None or number is None:
         return False
-    from phonenumbers import PhoneMetadata
-
-    data, prefix = PhoneMetadata.metadata_for_region(region), home_plan(region).prefix
-    pattern = data.mobile.national_number_pattern if data is not None and data.mobile is not None else None
-    return number.startswith(prefix) and re.fullmatch(pattern or "(?!)", number[len(prefix) :]) is not None
+    home = home_plan(region)
+    return number.startswith(home.prefix) and home.is_mobile(number[len(home.prefix) :]) is not None
 
 
 def needs_no_area_code(digits: str, region: str, area_code: str) -> bool:

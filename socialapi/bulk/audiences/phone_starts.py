@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from socialapi._speedups import add_phone_start
+from socialapi.bulk.audiences.cleanup import is_plain_phone_number
 from socialapi.bulk.audiences.phone_numbers import (
     PUNCTUATION,
     PhoneFormat,
@@ -32,7 +33,6 @@ _NATIONAL_FORMATS: Final[tuple[PhoneFormat, ...]] = ("auto", "national")
 _DIGITS: Final = "0123456789"
 _ELEMENT: Final = re.compile(r"\((?:\?:)?|\[[0-9-]+\]|\\d|[0-9]|\$")
 _COUNT: Final = re.compile(r"\?|(?:\{([0-9]+)(?:,([0-9]+))?\})?")
-_is_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
 # An exit code, or the Mexican prefix that `number_in` drops.
 _has_odd_start: Final = re.compile("00|011|521").match
 
@@ -236,7 +236,7 @@ def load_starts(cells: Sequence[object], region: str | None) -> bool:
     is_worth_it = region is not None and len(cells) >= FEWEST_WORTH_LOADING
     for cell in cells:
         text = cell.strip() if isinstance(cell, str) and len(cell) <= MAX_DIGITS else ""
-        if not _is_number(text) or not (text[0] == "+" or is_worth_it):
+        if not is_plain_phone_number(text) or not (text[0] == "+" or is_worth_it):
             continue
         where, digits = ("", text[1:]) if text[0] == "+" else (region or "", text)
         digits = digits.translate(PUNCTUATION)

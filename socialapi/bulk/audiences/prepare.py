@@ -32,7 +32,6 @@ from socialapi.bulk.audiences.normalize import (
     digest_only,
     hashed_column,
     normalizers,
-    partner_user_id_of_model,
     plain_partner_user_ids,
     plain_value,
 )
@@ -78,7 +77,7 @@ _VALUES_AT_ONCE: Final = 5_000
 _PHONES_AT_ONCE: Final = 8
 """The maximum number of unusual phone numbers that are parsed in one step. The slowest take 0.2 ms each."""
 
-_names_digests: Final = re.compile(
+names_digests: Final = re.compile(
     r"(?!.*(?:un|non|not|pre)hash|.*(?<![a-z])(?:un|non|not|pre|before|without|\(no)[ _-]hash).*(?:hash|sha[ _-]?256)",
     re.IGNORECASE | re.DOTALL,
 ).match
@@ -134,7 +133,6 @@ class Preparer:
     `allow_effective` is true if it accepts a start time. If a row has no country, `default_region` is the region of its
     phone numbers without a country code, and `phone_format` decides which numbers have no country code. With
     `require_hashed`, values that are not digests are unusable. `now` is the start of the job; expiries must be later.
-    `observer`, if given, is called with every value.
 
     Raises InvalidInput if an argument is invalid.
     """
@@ -152,20 +150,16 @@ class Preparer:
         kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
         expires_default: Callable[[datetime.datetime], str | None] = lambda _: None,
         allow_effective: bool = True,
-        observer: Observer | None = None,
     ) -> None:
         kinds = tuple(kinds)
-        self.observer: Observer | None = observer
+        self.observer: Observer | None = None
+        """An object that is called with every value."""
         faults = Faults()
-        self._region: str | None = None
         with faults:
-            self._normalizers = normalizers(kinds, default_region, phone_format, require_hashed=require_hashed)
-            self._of_models: dict[IdentifierKind, Normalizer] = dict(self._normalizers)
-            if "partner_user_id" in kinds:
-                self._of_models["partner_user_id"] = partner_user_id_of_model
+            found = functools.partial(normalizers, kinds, default_region, phone_format, require_hashed=require_hashed)
+            self._normalizers, self._of_models = found(), found(of_models=True)
             self._reads_national = phone_format != "international"
-            if default_region is not None and self._reads_national:
-                self._region = phone_numbers.check_region(default_region)
+            self._region = phone_numbers.check_region(default_region) if self._reads_national else None
         """The region of national numbers; None if there is none or `phone_format` is "international"."""
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
@@ -211,16 +205,13 @@ class Preparer:
                 else:
                     columns.append((kind, (Texts if kind == "partner_user_id" else Digests)([None] * part.size)))
                 yield PreparedBlock(cleaned=_rounded_ids(part, at, field)) if kind == "service_id" else _PAUSE
-            undecided = [0] * part.size
+            # A row takes time for each undecided value, and for its overrides and problems.
+            is_plain = not (part.layout.has_overrides or part.unreadable or part.ambiguous)
+            costs, start = [0 if is_plain else 1] * part.size, 0
             for (at, _, _), (_, values) in zip(block.layout.identifiers, columns, strict=True):
                 for index in values.undecided():
-                    undecided[index] += count_texts(part.columns[at][index])
-            is_plain = not (part.layout.has_overrides or part.unreadable or part.ambiguous)
-            if is_plain and sum(undecided) <= ROWS_PER_STEP:
-                yield from self._prepare(part, columns)
-                continue
-            start = 0
-            for stop in _ends_of_steps(undecided):
+                    costs[index] += count_texts(part.columns[at][index])
+            for stop in _ends_of_steps(costs):
                 some = [(kind, values[start:stop]) for kind, values in columns]
                 yield from self._prepare(part.part(start, stop), some)
                 start = stop
@@ -320,14 +311,12 @@ class Preparer:
         found: dict[IdentifierKind, set[str]] = {}
         for own, ((at, field, kind), (_, values)) in enumerate(zip(block.layout.identifiers, columns, strict=True)):
             several = [values[index]]
-            if several == [None] and index in _misquoted(block, at):
-                problems.append((field, block.ambiguous[index].reason))
-                if self.observer is not None:
-                    self.observer.saw_value(field, kind, "", "", block.ambiguous[index].reason)
-            elif several == [None]:
+            if several == [None]:
+                texts: Iterable[tuple[str, str]] = texts_in(block.columns[at][index], field, kind)
+                if index in _misquoted(block, at):
+                    texts = [("", block.ambiguous[index].reason)]
                 normalize = self._normalizer(block, index, field, kind)
-                cell = block.columns[at][index]
-                several = yield from self._values_of(cell, field, kind, normalize, problems, cleaned)
+                several = yield from self._values_of(texts, field, kind, normalize, problems, cleaned)
             same_kind = found.setdefault(kind, set())
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
             same_kind.update(new)
@@ -348,7 +337,7 @@ class Preparer:
 
     def _values_of(
         self,
-        cell: Any,
+        texts: Iterable[tuple[str, str]],
         field: str,
         kind: IdentifierKind,
         normalize: Normalizer,
@@ -356,7 +345,7 @@ class Preparer:
         cleaned: list[Problem],
     ) -> Generator[PreparedBlock, None, list[str | None]]:
         several = list[str | None]()
-        for text, reason in texts_in(cell, field, kind):
+        for text, reason in texts:
             value, remark = ("", reason) if reason else _normalized(normalize, text)
             if remark:
                 (cleaned if value else problems).append((field, remark))
@@ -392,7 +381,7 @@ class Preparer:
 
 def _is_of_digests(field: str, kind: IdentifierKind) -> bool:
     """Returns whether a column has digests of device ids, by its name. Without the name, an MD5 digest looks like an id."""
-    return kind == "device_id" and _names_digests(field) is not None
+    return kind == "device_id" and names_digests(field) is not None
 
 
 def _rounded_ids(block: UserBlock, at: int, field: str) -> list[RowIssue]:
@@ -413,16 +402,15 @@ def _rounded_ids(block: UserBlock, at: int, field: str) -> list[RowIssue]:
     return [RowIssue(row, shown_name(field), ROUNDED_ID) for row in rows] if zeros >= _FEWEST_ZEROS else []
 
 
-def _ends_of_steps(undecided: Sequence[int]) -> Iterator[int]:
-    """Splits rows with these numbers of undecided values into short steps, and yields the index after each step."""
-    start = texts = 0
-    for index, count in enumerate(undecided):
-        more = max(1, count)
-        if start < index and texts + more > ROWS_PER_STEP:
+def _ends_of_steps(costs: Sequence[int]) -> Iterator[int]:
+    """Splits rows with these costs into short steps, and yields the index after each step."""
+    start = total = 0
+    for index, cost in enumerate(costs):
+        if start < index and total + cost > ROWS_PER_STEP:
             yield index
-            start, texts = index, 0
-        texts += more
-    yield len(undecided)
+            start, total = index, 0
+        total += cost
+    yield len(costs)
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
@@ -507,25 +495,17 @@ def prepare_user(
     cleaned, and a user without identifiers (path `""`) also break a rule. A value that occurs twice is sent once.
     Raises InvalidInput for an unknown `default_region`.
     """
-    problems, cleaned = list[Problem](), list[Problem]()
-    identifiers: list[tuple[str, IdentifierKind, str]] = []
+    normalize = normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=True)
+    problems, data = list[Problem](), dict[IdentifierKind, list[str]]()
     for kind in IDENTIFIER_KINDS:
         for index, (text, reason) in enumerate(texts_of(getattr(user, kind, ()))):
-            if reason:
-                problems.append((f"{kind}[{index}]", reason))
-            else:
-                identifiers.append((f"{kind}[{index}]", kind, text))
-    normalize = normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=True)
-    data = dict[IdentifierKind, list[str]]()
-    for path, kind, text in identifiers:
-        value, remark = _normalized(normalize[kind], text)
-        if not value:
-            problems.append((path, remark or IS_EMPTY))
-        elif value not in data.setdefault(kind, []):
-            data[kind].append(value)
-        if value and remark.startswith(CLEANED):
-            cleaned.append((path, NOT_PLAIN))
-    problems += cleaned
+            value, remark = ("", reason) if reason else _normalized(normalize[kind], text)
+            if not value:
+                problems.append((f"{kind}[{index}]", remark or IS_EMPTY))
+            elif value not in data.setdefault(kind, []):
+                data[kind].append(value)
+            if value and remark.startswith(CLEANED):
+                problems.append((f"{kind}[{index}]", NOT_PLAIN))
     if not data and not problems:
         problems.append(("", NO_IDENTIFIER))
     return data, [BrokenRule(path=path, reason=reason) for path, reason in problems]

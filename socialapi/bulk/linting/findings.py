@@ -1,5 +1,6 @@
-"""The findings of a lint, and the placeholder values that it recognizes, plain and hashed."""
+"""The findings of a lint, and the digests that it recognizes."""
 
+import functools
 import hashlib
 import os
 import re
@@ -7,36 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, Protocol, TypeVar
 
+from socialapi.bulk.audiences.prepare import names_digests
 from socialapi.bulk.inputs.formats import Records, check_layout_place, open_records
 from socialapi.bulk.inputs.layouts import write_layout_of
-from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word
+from socialapi.bulk.inputs.null_words import null_digests, phone_digests
 from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.job import JobOptions
 from socialapi.bulk.progress import ReadingPace
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
-from socialapi.models.audiences import IdentifierKind
 from socialapi.reports import MAY_BE_FOREIGN, ColumnLint, Finding, KindLint, LintReport, Risk, RowIssue
 from socialapi.session.network import Network
 
-Known = Literal["nothing", "placeholder", "twice"]
-
-WORDS: Final = NULL_WORDS | {"0", "no", "anonymous", "test", "xxx", "empty", "blank"}
-"""Placeholders in lower case. Uploads skip only the ones that mean "no value"."""
-
-_NAMES: Final = ("test", "none", "null", "na", "no", "noemail", "no-email", "email", "unknown", "example", "user", "a")
-_DOMAINS: Final = ("example.com", "test.com", "none.com", "email.com", "noemail.com", "null.com", "a.com")
-_EMAILS: Final = tuple(f"{name}@{domain}" for name in _NAMES for domain in _DOMAINS)
-_PHONES: Final = (
-    *(f"{prefix}{digit * 10}" for digit in "0123456789" for prefix in ("", "+1")),
-    *("1234567890", "+11234567890", "0123456789", "+10123456789"),
-)
-_EMPTY: Final = ("", " ", "\n", "\r\n")
-
-_ONE_DIGIT: Final = re.compile(r"[+\s().-]*(?:1[\s.-]?)?\(?([0-9])(?:[\s().-]*\1){5,}").fullmatch
-_LONGEST_PHONE: Final = 32
-_COUNTED: Final = re.compile("(?:[+]?1)?0?1234567890?").fullmatch
-
+is_counted: Final = re.compile("(?:[+]?1)?0?1234567890?").fullmatch
+"""Matches a phone number that somebody typed in place of one."""
 
 MAX_REASONS_KEPT: Final = 100
 """The maximum number of reasons that are counted separately, per field or for entire rows."""
@@ -48,40 +33,17 @@ def count_reason(reasons: Counter[str], reason: str) -> None:
     reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
 
 
+@functools.cache
+def known_digests() -> Mapping[str, Literal["nothing", "twice"]]:
+    """Returns the digests of empty strings, and the digests of the digests of empty strings and placeholders."""
+    nothing = [_digest(text) for text in ("", " ", "\n", "\r\n")]
+    twice = [_digest(form) for each in (*null_digests(), *phone_digests(), *nothing) for form in (each, each.upper())]
+    found: dict[str, Literal["nothing", "twice"]] = dict.fromkeys(twice, "twice")
+    return found | dict.fromkeys(nothing, "nothing")
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _known(plain: Iterable[str]) -> dict[str, Known]:
-    found: dict[str, Known] = {}
-    for text in plain:
-        once: Known = "placeholder" if text.strip() else "nothing"
-        digest = _digest(text)
-        found |= {digest: once, _digest(digest): "twice", _digest(digest.upper()): "twice"}
-    return found
-
-
-_DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
-_PHONE_DIGESTS: Final = _known(_PHONES)
-WELL_KNOWN: Final = frozenset(_DIGESTS | _PHONE_DIGESTS)
-"""The digests of the empty string and of placeholders, and the digests of these digests."""
-
-
-def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns the kind of a well-known digest (nothing, a placeholder, or hashed twice), or None for other digests."""
-    known = _DIGESTS.get(digest)
-    return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
-
-
-def is_placeholder(kind: IdentifierKind, text: str) -> bool:
-    """Returns whether a trimmed value is a placeholder. Addresses are recognized by their digests."""
-    if text.lower() in WORDS or is_null_word(text):
-        return True
-    return (
-        kind == "phone_number"
-        and len(text) < _LONGEST_PHONE
-        and (_ONE_DIGIT(text) is not None or _COUNTED(text) is not None)
-    )
 
 
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -134,21 +96,10 @@ async def linted(
     return linter.report()
 
 
-def is_ordinary_number(text: str) -> bool:
-    """Returns whether a value consists of digits, optionally after a plus sign, and does not end like a placeholder."""
-    return (
-        text[-1:] != text[-2:-1]
-        and text[-2:] not in ("89", "90")
-        and len(text) < _LONGEST_PHONE
-        and text.removeprefix("+").isdecimal()
-    )
-
-
 _MUCH: Final = 0.25
 _SOME: Final = 0.05
 _LITTLE: Final = 0.01
 
-_SAYS_HASHED: Final = re.compile("sha.?256|hash", re.IGNORECASE).search
 _SAYS_OTHER_DIGEST: Final = re.compile("md5|sha.?1(?!\\d)", re.IGNORECASE).search
 
 
@@ -160,13 +111,21 @@ def findings_of(
     has_region: bool,
 ) -> Iterator[Finding]:
     """Yields all findings, starting with the findings about entire rows."""
-    yield from _of_rows(report, broken_rows)
+
+    def risk_of(share: float) -> Risk:
+        return _risk(share, _MUCH, _SOME)
+
+    yield from of_rows(report, broken_rows, "no usable identifier; an upload would reject them", risk_of)
+    if report.duplicates:
+        text = (
+            f"{_of(report.duplicates, report.rows)} rows: duplicates of an earlier row; each distinct row is sent once"
+        )
+        yield Finding(text, "medium" if report.duplicates > _MUCH * report.rows else "low")
     for reason, count in refused_rows.items():
         text = f"{_of(count, report.rows)} rows: {reason}; an upload would reject them"
-        yield Finding(text, _risk(count / report.rows, _MUCH, _SOME), is_error=True)
+        yield Finding(text, risk_of(count / report.rows), is_error=True)
     for kind in report.kinds:
-        yield from _of_digests(kind)
-        yield from _of_values(kind, has_region=has_region)
+        yield from _of_kind(kind, has_region=has_region)
     for column in report.columns:
         yield from _of_column(column)
     for name in report.ignored_columns:
@@ -182,76 +141,57 @@ def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
         yield Finding(f"{file}{column}{each.reason}", "medium" if each.field else "low")
 
 
-def _of_rows(report: LintReport, broken_rows: Mapping[str, int]) -> Iterator[Finding]:
+def of_rows(
+    report: LintReport, broken_rows: Mapping[str, int], unusable: str, risk_of: Callable[[float], Risk]
+) -> Iterator[Finding]:
+    """Yields the findings about entire rows. `unusable` says what happens to rows that a job cannot use."""
     if report.broken_off is not None:
         yield Finding("the input could not be read to its end; the rest was not checked", "high", is_error=True)
     if not report.rows:
         yield Finding("there are no rows", "high")
-        return
     if report.unusable_rows:
-        risk = _risk(report.unusable_rows / report.rows, _MUCH, _SOME)
-        text = f"{_of(report.unusable_rows, report.rows)} rows: no usable identifier; an upload would reject them"
-        yield Finding(text, risk, is_error=True)
+        text = f"{_of(report.unusable_rows, report.rows)} rows: {unusable}"
+        yield Finding(text, risk_of(report.unusable_rows / report.rows), is_error=True)
     for reason, count in broken_rows.items():
         yield Finding(f"{_of(count, report.rows)} rows: {reason}", "low", is_error=True)
-    if report.duplicates:
-        about = "" if report.duplicates_are_exact else "about "
-        risk = "medium" if report.duplicates > _MUCH * report.rows else "low"
-        text = f"{about}{_of(report.duplicates, report.rows)} rows: duplicates of an earlier row; each distinct row is sent once"
-        yield Finding(text, risk)
 
 
-def _of_digests(kind: KindLint) -> Iterator[Finding]:
-    if kind.of_nothing:
-        yield _error(
-            kind, kind.of_nothing, "digests of an empty string; leave empty values empty instead of hashing them"
-        )
-    if kind.hashed_twice:
-        what = "digests of digests of well-known values; the column was probably hashed twice and matches nobody"
-        yield Finding(_text(kind, kind.hashed_twice, what), "high", is_error=True)
-    if kind.wrong_length:
-        yield _error(
-            kind, kind.wrong_length, "digests of another kind (MD5, SHA-1), or truncated; only SHA-256 is accepted"
-        )
-    if kind.upper_case:
-        yield Finding(
-            _text(kind, kind.upper_case, "digests not in lower case; an upload sends them in lower case"), "low"
-        )
-
-
-def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
-    if kind.cleaned:
-        done = "sends" if kind.kind == "partner_user_id" else "removes"
-        what = f"extra characters around them, such as mailto: or quotation marks; an upload {done} them"
-        yield Finding(_text(kind, kind.cleaned, what), "low")
-    if kind.like_floats:
-        text = _text(kind, kind.like_floats, "written like 1000.0 or 1E+15; an upload sends them unchanged")
-        yield Finding(text, _risk(kind.like_floats / kind.present, _MUCH, _LITTLE))
-    if kind.placeholders:
-        text = _text(kind, kind.placeholders, "placeholders instead of values")
-        yield Finding(text, _risk(kind.placeholders / kind.present, _MUCH, _LITTLE))
+def _of_kind(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
+    nothing = "digests of an empty string; leave empty values empty instead of hashing them"
+    twice = "digests of digests of well-known values; the column was probably hashed twice and matches nobody"
+    others = "digests of another kind (MD5, SHA-1), or truncated; only SHA-256 is accepted"
+    done = "sends" if kind.kind == "partner_user_id" else "removes"
+    cleaned = f"extra characters around them, such as mailto: or quotation marks; an upload {done} them"
+    by_region = "no country code; an upload uses the default region or the country of the row"
+    yield from _counted(kind, kind.of_nothing, nothing, is_error=True)
+    yield from _counted(kind, kind.hashed_twice, twice, "high", is_error=True)
+    yield from _counted(kind, kind.wrong_length, others, is_error=True)
+    yield from _counted(kind, kind.upper_case, "digests not in lower case; an upload sends them in lower case", "low")
+    yield from _counted(kind, kind.cleaned, cleaned, "low")
+    yield from _counted(kind, kind.like_floats, "written like 1000.0 or 1E+15; an upload sends them unchanged")
+    yield from _counted(kind, kind.placeholders, "placeholders instead of values")
     for reason, count in kind.reasons.items():
-        text = _text(kind, count, f"cannot be used: {reason}")
         # Every export has a few bad values, but a column of only bad values was exported wrongly.
-        yield Finding(text, _risk(count / kind.present, 2 * _MUCH, 2 * _SOME), is_error=not kind.usable)
-    if kind.may_be_foreign:
-        yield Finding(_text(kind, kind.may_be_foreign, f"each {MAY_BE_FOREIGN}"), "low")
-    if kind.by_region:
-        yield Finding(
-            _text(
-                kind,
-                kind.by_region,
-                "no country code; an upload uses the default region or the country of the row",
-            ),
-            "low",
-        )
-    elif kind.no_country_code and not has_region:
-        yield Finding(_text(kind, kind.no_country_code, "no country code; lint again with a default region"), "low")
+        risk = _risk(count / kind.present, 2 * _MUCH, 2 * _SOME)
+        yield from _counted(kind, count, f"cannot be used: {reason}", risk, is_error=not kind.usable)
+    yield from _counted(kind, kind.may_be_foreign, f"each {MAY_BE_FOREIGN}", "low")
+    yield from _counted(kind, kind.by_region, by_region, "low")
+    if not kind.by_region and not has_region:
+        yield from _counted(kind, kind.no_country_code, "no country code; lint again with a default region", "low")
+
+
+def _counted(
+    kind: KindLint, count: int, what: str, risk: Risk | None = None, *, is_error: bool = False
+) -> Iterator[Finding]:
+    """Yields a finding if there are such values. Its risk is by default that of their share."""
+    if count:
+        text = f"{kind.kind}: {_of(count, kind.present)} values: {what}"
+        yield Finding(text, risk or _risk(count / kind.present, _MUCH, _LITTLE), is_error=is_error)
 
 
 def _of_column(column: ColumnLint) -> Iterator[Finding]:
     plain = column.present - column.digests
-    if _SAYS_HASHED(column.name) and plain:
+    if names_digests(column.name) is not None and plain:
         text = (
             f'the name of the column "{column.name}" says that its values are hashed, but {plain:,} of its '
             f"{column.present:,} values are not"
@@ -262,16 +202,8 @@ def _of_column(column: ColumnLint) -> Iterator[Finding]:
         yield Finding(text, "low")
 
 
-def _error(kind: KindLint, count: int, what: str) -> Finding:
-    return Finding(_text(kind, count, what), _risk(count / kind.present, _MUCH, _LITTLE), is_error=True)
-
-
 def _risk(share: float, high: float, medium: float) -> Risk:
     return "high" if share > high else "medium" if share > medium else "low"
-
-
-def _text(kind: KindLint, count: int, what: str) -> str:
-    return f"{kind.kind}: {_of(count, kind.present)} values: {what}"
 
 
 def _of(count: int, whole: int) -> str:

@@ -20,13 +20,10 @@ from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, shown_name
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.linting.findings import (
-    WELL_KNOWN,
-    WORDS,
     count_reason,
     findings_of,
-    is_ordinary_number,
-    is_placeholder,
-    known_as,
+    is_counted,
+    known_digests,
     linted,
     remarks_of,
 )
@@ -40,6 +37,8 @@ from socialapi.reports import (
     LOOKS_WRAPPED,
     MAY_BE_FOREIGN,
     MOJIBAKE,
+    NULL_DIGEST,
+    NULL_WORD,
     UNKNOWN_COUNTRY,
     ColumnLint,
     KindLint,
@@ -184,14 +183,14 @@ class Linter:
         counts.present += plain
         counts.usable += plain
         column.present += plain
-        is_phone, without_code = kind == "phone_number", 0
+        is_phone, without_code, known = kind == "phone_number", 0, known_digests()
         for cell, value in zip(cells, values, strict=True):
             if value:
                 text = cell.strip() if isinstance(cell, str) else next(text for text, _ in texts_of(cell))
-                if is_phone and value not in WELL_KNOWN and is_ordinary_number(text):
-                    without_code += text[0] != "+"
-                elif is_phone or len(text) in DIGEST_LENGTHS or value in WELL_KNOWN or text.lower() in WORDS:
+                if value in known or len(text) in DIGEST_LENGTHS or (is_phone and is_counted(text)):
                     self._look_closer(kind, text, value, "", column)
+                elif is_phone:
+                    without_code += "+" not in text
         counts.no_country_code += without_code
         counts.by_region += without_code
 
@@ -225,7 +224,7 @@ class Linter:
         """Counts digests, placeholders, missing country codes and other properties of a value."""
         counts = self._kinds[kind]
         if kind == "partner_user_id":
-            counts.placeholders += is_placeholder(kind, text)
+            counts.placeholders += remark == NULL_WORD
             return
         if value and digest_in(text) == value:
             counts.digests += 1
@@ -234,12 +233,12 @@ class Linter:
         elif kind == "phone_number" and (remark == NO_REGION or (value and "+" not in text)):
             counts.no_country_code += 1
             counts.by_region += bool(value)
-        known = known_as(kind, value or digest_in(text))
+        known = known_digests().get(value or digest_in(text))
         if known == "nothing":
             counts.of_nothing += 1
         elif known == "twice":
             counts.hashed_twice += 1
-        elif known == "placeholder" or is_placeholder(kind, text):
+        elif remark in (NULL_WORD, NULL_DIGEST) or (kind == "phone_number" and is_counted(text)):
             counts.placeholders += 1
         elif why_no_digest(text) is not None and not (value and kind == "device_id"):
             counts.wrong_length += 1

@@ -5,18 +5,17 @@ import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
-from socialapi.bulk.inputs.columns import ColumnMapping, shown_name
+from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.formats import Records
-from socialapi.bulk.linting.findings import count_reason, linted, remarks_of
+from socialapi.bulk.linting.findings import count_reason, linted, of_rows, remarks_of
 from socialapi.bulk.products.cells import product_rows
-from socialapi.bulk.products.feed import Constants, ProductColumns
+from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.products.job import UpsertOptions, broken_fields
 from socialapi.bulk.products.rows import ProductRow
-from socialapi.bulk.progress import OnProgress
 from socialapi.models.products import Product
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, ColumnLint, Finding, KindLint, LintReport, Risk
@@ -32,33 +31,20 @@ MAX_KEPT: Final = 200_000
 async def lint_products(
     products: Records,
     *,
-    columns: ColumnMapping | None = None,
-    constants: Constants | None = None,
-    header: bool = True,
-    header_line: int | None = None,
     sample: int | None = None,
-    layout: str | os.PathLike[str] | None = None,
     write_layout: str | os.PathLike[str] | None = None,
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
     network: Network | None = None,
-    on_progress: OnProgress | None = None,
+    **reading: Any,
 ) -> LintReport:
     """Returns the report that predicts a load of the products, or of the first `sample` products.
 
-    `now` is the time of the load, by default the current time. Nothing is sent, and memory use stays flat. Raises
-    InvalidInput for invalid options and unreadable input, and NoRows for an empty input unless `allow_empty` is true.
-    If reading fails later, the report contains the error.
+    `reading` are the load options for reading the input. `now` is the time of the load, by default the current time.
+    Nothing is sent, and memory use stays flat. Raises InvalidInput for invalid options and unreadable input, and NoRows
+    for an empty input unless `allow_empty` is true. If reading fails later, the report contains the error.
     """
-    options = UpsertOptions(
-        columns=columns,
-        constants=constants,
-        header=header,
-        header_line=header_line,
-        layout=layout,
-        on_progress=on_progress,
-    )
-    faults = Faults()
+    faults, options = Faults(), UpsertOptions(**reading)
     if sample is not None and sample < 1:
         faults.append(invalid("sample", "must be at least 1 row"))
     with faults:
@@ -193,18 +179,14 @@ class ProductLinter:
 
     def _findings(self, report: LintReport) -> Iterator[Finding]:
         yield from remarks_of(self._selection.remarks)
-        if report.broken_off is not None:
-            yield Finding("the input could not be read to its end; the rest was not checked", "high", is_error=True)
-        if not report.rows:
-            yield Finding("there are no rows", "high")
-            return
-        if report.unusable_rows:
-            text = f"{report.unusable_rows:,} of {report.rows:,} rows: a load would reject them"
-            yield Finding(text, _risk(report.unusable_rows / report.rows), is_error=True)
-        for reason, count in self._whole_rows.most_common():
-            yield Finding(f"{count:,} of {report.rows:,} rows: {reason}", "low", is_error=True)
+        yield from of_rows(report, dict(self._whole_rows.most_common()), "a load would reject them", _risk)
         for kind in report.kinds:
-            yield from _of_field(kind, report.rows)
+            for reason, count in kind.reasons.items():
+                text = f"{kind.kind}: {count:,} of {report.rows:,} rows: {reason}"
+                yield Finding(text, _risk(count / report.rows), is_error=True)
+            if kind.cleaned:
+                text = f"{kind.kind}: {kind.cleaned:,} of {kind.present:,} values: converted to the service's format"
+                yield Finding(text, "low")
         for field, counts in self._fields.items():
             for reason, count in counts.warnings.items():
                 is_much = count > _SOME * report.rows and not reason.startswith(CLEANED)
@@ -218,14 +200,6 @@ class ProductLinter:
             yield Finding(text, "medium" if report.duplicates > _MANY * report.rows else "low")
         if self._with_tags:
             yield Finding(f"description: {self._with_tags:,} values: {HAS_TAGS}", "low")
-
-
-def _of_field(kind: KindLint, rows: int) -> Iterator[Finding]:
-    for reason, count in kind.reasons.items():
-        yield Finding(f"{kind.kind}: {count:,} of {rows:,} rows: {reason}", _risk(count / rows), is_error=True)
-    if kind.cleaned:
-        text = f"{kind.kind}: {kind.cleaned:,} of {kind.present:,} values: converted to the service's format"
-        yield Finding(text, "low")
 
 
 def _risk(share: float) -> Risk:

@@ -59,14 +59,15 @@ from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
 
 IS_LIST: Final = "is a list: give one value"
+LARGE_COUNT: Final = "is larger than 64 bits"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
 """The fields for which the first of several values is sent."""
 _MAX_DEPTH: Final = 10
 _MAX_VALUES: Final = 1_000
 """The maximum length of an array that is searched for values."""
 _is_count: Final = re.compile("[0-9]{1,18}").fullmatch
-_MAX_PLAIN: Final = 10**18
-"""Integers below this limit fit into 64 bits and convert quickly to strings."""
+_TOO_LARGE: Final = 2**64
+"""Integers below this limit fit into JSON and convert quickly to strings."""
 _REQUIRED: Final = frozenset(REQUIRED)
 _EMPTY: Final = frozenset({type(None), Unset})
 _NUMBERS: Final = frozenset({float, Decimal})
@@ -422,7 +423,7 @@ def _text_of(field: str, cell: Any) -> str | None:
     if cell.__class__ is str:
         text: str = cell
         return text
-    if cell.__class__ is int and abs(cell) < _MAX_PLAIN:
+    if cell.__class__ is int and abs(cell) < _TOO_LARGE:
         return str(cell)
     if _has_no_value(cell):
         return ""
@@ -439,7 +440,7 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
         return int(text) if _is_count(text) is not None else None if text else ""
     if cell.__class__ is int:
         count: int = cell
-        return count if 0 <= count < _MAX_PLAIN else None
+        return count if 0 <= count < _TOO_LARGE else None
     if _has_no_value(cell):
         return ""
     number = _of_number("inventory", cell)[0] if cell.__class__ in _NUMBERS else None
@@ -514,14 +515,13 @@ def _differ(one: Any, other: Any) -> bool:
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
     """Returns the value to send for a number (digits for identifiers and text fields), and the problem or None."""
-    if field == "inventory" and isinstance(value, int):
-        return value, None
     try:
-        digits = digits_of(value)
+        if field == "inventory":
+            number = value if isinstance(value, int) else int(digits_of(value))
+            return number, None if number < _TOO_LARGE else LARGE_COUNT
+        return digits_of(value), None
     except NoDigits as problem:
         reason = problem.reason
-    else:
-        return (int(digits) if field == "inventory" else digits), None
     # A fraction is valid in a text field, such as a size, but not in an identifier. As a count, a fraction is rejected
     # by the rules of the field.
     is_fine = reason == NOT_TEXT and field not in IDENTIFIERS

@@ -11,7 +11,7 @@ from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.products.resume import REFUSED
 from socialapi.bulk.products.rows import FIELDS, ProductRow
 from socialapi.bulk.rejects import FILE_COLUMNS
-from socialapi.reports import MAX_ISSUES_KEPT, Forecast, LoadForecast, RowIssue, UpsertReport
+from socialapi.reports import Forecast, LoadForecast, RowIssue, UpsertReport
 
 COUNTED: Final = {"CREATE_SUCCESS": "created", "UPDATE_SUCCESS": "updated", "NO_CHANGE": "unchanged"}
 """Maps the service's status for an accepted product to the name of its counter."""
@@ -31,14 +31,16 @@ class ProductCounters(RowCounters):
     unchanged: int = 0
     skipped: int = 0
     vanished: int = 0
+    """The number of products of earlier loads that are missing from this one. `vanished_ids` are the first of them."""
     deleted: int = 0
     unconfirmed: int = 0
     unreadable: int = 0
     """The number of rejected rows whose id could not be read, so that their product is unknown."""
     vanished_ids: list[str] = attrs.field(factory=list)
     foreseen_new: int = 0
-    """The number of products that are not in the digest file."""
+    """The number of products read so far that are not in the digest file."""
     foreseen_changed: int = 0
+    """The number of products read so far that have changed since the last load."""
     compares: bool = False
     """Whether the load has a digest file."""
     selection: ProductColumns = attrs.field(factory=ProductColumns)
@@ -49,9 +51,11 @@ class ProductCounters(RowCounters):
         """
         return self.selection.table_names if self.file_row_of(1) is None else (*FILE_COLUMNS, *FIELDS)
 
-    def count_accepted(self, status: str, rows: Sequence[ProductRow]) -> None:
-        """Counts products that the service accepted with this status."""
-        self._count(COUNTED[status], rows)
+    def count(self, name: str, rows: Sequence[ProductRow]) -> None:
+        """Counts accepted products under the name of their outcome."""
+        self.accept(sorted([row.number for row in rows]), name)
+        self.repeated += sum([row.is_repeated for row in rows])
+        setattr(self, name, getattr(self, name) + len(rows))
 
     def resume(self, row: ProductRow, outcome: Outcome) -> None:
         """Counts a product whose outcome an earlier run recorded."""
@@ -60,16 +64,7 @@ class ProductCounters(RowCounters):
         if outcome.outcome == REFUSED:
             self.refuse([(row, outcome.field, outcome.reason)])
         else:
-            self._count(outcome.outcome, [row])
-
-    def _count(self, name: str, rows: Sequence[ProductRow]) -> None:
-        self.accept(sorted([row.number for row in rows]), name)
-        self.repeated += sum([row.is_repeated for row in rows])
-        setattr(self, name, getattr(self, name) + len(rows))
-
-    def skip(self, rows: Sequence[ProductRow]) -> None:
-        """Counts products that are skipped because the catalog already has them."""
-        self._count("skipped", rows)
+            self.count(outcome.outcome, [row])
 
     def refuse(self, rows: Sequence[Refused]) -> None:
         """Counts products as rejected, by this job or by the service."""
@@ -84,10 +79,6 @@ class ProductCounters(RowCounters):
             return row.values
         return [*(file_row or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
 
-    def foresee(self, *, new: int, changed: int) -> None:
-        """Sets how many of the products read so far are new, and how many have changed since the last load."""
-        self.foreseen_new, self.foreseen_changed = new, changed
-
     def _forecast(self) -> Forecast:
         forecast = super()._forecast()
         if not self.compares:
@@ -99,11 +90,6 @@ class ProductCounters(RowCounters):
             unchanged=self.skipped,
             vanished=self.vanished,
         )
-
-    def noticed_vanished(self, products: int, ids: Sequence[str]) -> None:
-        """Records how many products of earlier loads are missing from this one, and keeps the first ids."""
-        self.vanished = products
-        self.vanished_ids = list(ids[:MAX_ISSUES_KEPT])
 
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UpsertReport:
         """Returns the report with the current counts."""

@@ -187,13 +187,12 @@ class ProductColumns(FoundColumns):
         """
         # Checks for `dict` first, because the test for the abstract class is slow.
         mappings = [item for item in objects if item.__class__ is dict or isinstance(item, Mapping)]
-        names = set[Any]().union(*mappings)
+        names, given = set[Any]().union(*mappings), {each for names in self.given.values() for each in names}
         attributes = defaultdict[str, list[str]](list)
         for name in sorted(name for name in names if isinstance(name, str) and "@" in name):
             element, _, attribute = name.partition("@")
             # Attributes from other namespaces, such as xsi:nil, do not affect the amount.
-            is_given = any(name in given for given in self.given.values())
-            if element and ":" not in attribute and not is_given and self.role_of(element) in PRICES:
+            if element and ":" not in attribute and name not in given and self.role_of(element) in PRICES:
                 attributes[element].append(name)
         if attributes:
             read = {name for each in attributes.values() for name in each if self.role_of(name)}
@@ -201,13 +200,9 @@ class ProductColumns(FoundColumns):
                 _with_attributes(item, attributes, read) if isinstance(item, Mapping) else item for item in objects
             ]
         if not _SPLIT.isdisjoint(names):
-            given = {each for names in self.given.values() for each in names}
             objects = [_rearranged(item, given) if isinstance(item, Mapping) else item for item in objects]
             names = set[Any]().union(*(item for item in objects if isinstance(item, Mapping)))
-        is_dict, given = (
-            set(map(type, objects)) == {dict},
-            {each for field in PRICES for each in self.given.get(field, ())},
-        )
+        is_dict = set(map(type, objects)) == {dict}
         texts = (name for name in names if isinstance(name, str) and (name in given or "price" in name.lower()))
         for name in (name for name in texts if self.role_of(name) in PRICES):
             # Of all objects, because the blocks of objects with different keys are short.
@@ -236,8 +231,9 @@ class ProductColumns(FoundColumns):
             raise InvalidInput(location + _no_columns(missing, names, fields))
         if line is None:
             return self._layout(names, fields)
-        own = _own_columns(names)
-        for name in names[:own]:  # not written by the user, so not reported
+        headers = ((*HEADER, *FILE_COLUMNS), HEADER)
+        own = next((len(each) for each in headers if tuple(names[: len(each)]) == each), 0)
+        for name in names[:own]:  # added by a rejects file, so not reported
             self.noted.pop(name, None)
         self.table_names = tuple(names[own:])
         return attrs.evolve(self._layout(names, fields, every=True), shown=range(own, len(names)))
@@ -466,11 +462,3 @@ def _no_columns(missing: Sequence[str], names: Sequence[str], fields: Sequence[s
         return hint
     value = _OFTEN_CONSTANT[constant]
     return f'{hint}; if it is the same for all products, constants={{"{constant}": "{value}"}}'
-
-
-def _own_columns(names: Sequence[str]) -> int:
-    """Returns the number of leading columns that were added by a rejects file."""
-    for header in ((*HEADER, *FILE_COLUMNS), HEADER):
-        if tuple(names[: len(header)]) == header:
-            return len(header)
-    return 0

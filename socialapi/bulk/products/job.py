@@ -17,7 +17,7 @@ from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, Waiting
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.feed import Constants, ProductColumns, ProductLayout
-from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
+from socialapi.bulk.products.resume import DELETED, INVALID, KNOWN_BEFORE, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
 from socialapi.errors import InvalidInput, SocialApiError
@@ -56,12 +56,7 @@ def prepare_json(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | N
         fields = ", ".join(dict.fromkeys(rule.path for rule in broken))
         reasons = [rule.reason if len(broken) == 1 else str(rule) for rule in broken]
         return fields, "; ".join(reasons)
-    try:
-        row.json = json_bytes(row.shape)
-    except InvalidInput:
-        return next(
-            ((name, says) for name, value in row.shape.items() if (says := _why_not_json(value))), ("", _NO_JSON)
-        )
+    row.json = json_bytes(row.shape)
     return None
 
 
@@ -69,17 +64,6 @@ def _broken_rules(row: ProductRow, now: datetime.datetime) -> Sequence[BrokenRul
     if row.keeps_field_rules:
         return tuple(Product.conditions(row.shape, now))
     return broken_rules(Product, row.shape, now=now)
-
-
-_NO_JSON = "cannot be written as JSON"
-
-
-def _why_not_json(value: object) -> str | None:
-    try:
-        json_bytes(value)
-    except InvalidInput:
-        return "is not valid Unicode text" if isinstance(value, str) else "is larger than 64 bits"
-    return None
 
 
 DEFAULT_CONCURRENCY: Final = 8
@@ -163,10 +147,10 @@ class ProductStage:
             self._load_journal = self._sender.journal = LoadJournal(run.journal, run.opened.last_batch)
         if self._digests is not None:
             await self._digests.open()
-            if self._load_journal is not None:
+            if run.journal is not None:
                 # The share that may be deleted refers to the products known before the first run of this job, without
                 # products that an earlier run has added.
-                self._digests.known_before = await self._load_journal.known_before(self._digests.known_before)
+                self._digests.known_before = await run.journal.keep(KNOWN_BEFORE, self._digests.known_before)
 
     def _is_stopped(self) -> bool:
         return self._dispatcher.failure is not None
@@ -175,13 +159,13 @@ class ProductStage:
         """Puts the valid products of a block into batches, or into a file if all rows must be read first."""
         first, known = block.first_number, dict[int, Outcome]()
         if self._load_journal is not None:
-            known.update(await self._load_journal.recall(first, first + len(block) - 1))
+            known.update(await self._load_journal.journal.outcomes(first, first + len(block) - 1))
         for start in range(0, len(block), ROWS_AT_ONCE):
             good = await self._valid(product_rows(block.part(start, start + ROWS_AT_ONCE)), known)
             if self._waiting is not None:
                 await self._waiting.add(good)
             else:
-                await self._add_changed(good)
+                await self._batcher.add(await self._changed(good))
             await yield_if_due()
 
     @property
@@ -198,7 +182,7 @@ class ProductStage:
             try:
                 self._run.check_reject_share(at_end=True)
                 while not self._is_stopped() and (rows := await waiting.take()):
-                    await self._add_changed(rows)
+                    await self._batcher.add(await self._changed(rows))
                     await yield_if_due()
             finally:
                 await waiting.aclose()
@@ -248,9 +232,6 @@ class ProductStage:
         """Returns the report with the current counts."""
         return self._counters.report(elapsed_seconds, dry_run=self._options.dry_run)
 
-    async def _add_changed(self, rows: Sequence[ProductRow]) -> None:
-        await self._batcher.add(await self._changed(rows))
-
     async def _valid(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Returns the products that may be sent and have no outcome yet, and counts the others."""
         opened = self._run.opened
@@ -261,16 +242,16 @@ class ProductStage:
         for row in rows:
             problem = prepare_json(row, now)
             outcome = recalled(row, known, is_good=problem is None) if known else None
-            if problem is None:
-                self._repeated_ids.note(row)
-            if problem is None and row.warnings:
-                self._counters.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
             if problem is not None:
                 refused.append((row, *problem))
-            elif outcome is not None:
-                resumed.append((row, outcome))
-            else:
+                continue
+            self._repeated_ids.note(row)
+            if row.warnings:
+                self._counters.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
+            if outcome is None:
                 good.append(row)
+            else:
+                resumed.append((row, outcome))
         if self._load_journal is not None:
             invalid = [row for row, _, _ in refused if row.number not in known]
             await self._load_journal.set_aside(invalid, INVALID)
@@ -285,16 +266,16 @@ class ProductStage:
     async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
         """Returns the products that have changed since the last load, and counts the others as skipped."""
         if self._digests is None:
-            self._counters.foresee(new=self._counters.foreseen_new + len(rows), changed=0)
+            self._counters.foreseen_new += len(rows)
             return rows
         changed = await self._digests.changed(rows)
-        self._counters.foresee(new=self._digests.new, changed=self._digests.renewed)
+        self._counters.foreseen_new, self._counters.foreseen_changed = self._digests.new, self._digests.renewed
         sent = {row.number for row in changed}
         skipped = [row for row in rows if row.number not in sent]
         if self._load_journal is not None:
             # A later run must not send a skipped product, because it would replace a later product with the same id.
             await self._load_journal.set_aside(skipped, SKIPPED)
-        self._counters.skip(skipped)
+        self._counters.count(SKIPPED, skipped)
         return changed
 
     async def _submit(self, batch: ProductBatch) -> None:
@@ -307,8 +288,8 @@ class ProductStage:
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
         """Deletes vanished products. Runs only once per job: between two runs, other loads may have added products."""
-        journal = self._load_journal
-        if journal is not None and await journal.has_deleted():
+        journal = self._run.journal
+        if journal is not None and await journal.kept(DELETED) is not None:
             return
         if gone:
             vanished.check(new, self._options.max_vanished_share)
@@ -316,7 +297,7 @@ class ProductStage:
             return
         await vanished.delete()
         if journal is not None and not self._is_stopped():
-            await journal.deleted(self._counters.deleted)
+            await journal.keep(DELETED, self._counters.deleted)
 
 
 class UpsertJob:

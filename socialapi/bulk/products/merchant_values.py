@@ -17,6 +17,7 @@ Meta's `fb_product_category`, which uses different ids.
 exactly three digits (`1,299 EUR`), which may mean 1.299 or 1299.
 """
 
+import functools
 import html.entities
 import json
 import re
@@ -309,13 +310,8 @@ def ambiguity(field: str, text: str) -> str | None:
     return None if is_clear or is_undecided(number) is None else TWO_READINGS
 
 
-def _value_of(field: str) -> Callable[[str], str]:
-    values = _VALUES[field]
-
-    def convert(text: str) -> str:
-        return values.get(comparable(_schema_org.sub("", text, count=1).rstrip("/")), text)
-
-    return convert
+def _value(values: Mapping[str, str], text: str) -> str:
+    return values.get(comparable(_schema_org.sub("", text, count=1).rstrip("/")), text)
 
 
 _keeps_price_rule: Final = re.compile(get_args(Price)[1].expression).fullmatch
@@ -582,7 +578,7 @@ def _url(text: str) -> str:
 
 
 _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
-    **{field: _value_of(field) for field in OTHER_VALUES},
+    **{field: functools.partial(_value, values) for field, values in _VALUES.items()},
     "price": _price,
     "sale_price": _price,
     "sale_price_effective_date": _interval,

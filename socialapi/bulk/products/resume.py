@@ -36,10 +36,6 @@ class LoadJournal:
     batches_before: int
     """The highest batch number that earlier runs have used."""
 
-    async def recall(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
-        """Returns the outcomes that earlier runs recorded for these rows, by row number."""
-        return await self.journal.outcomes(first_row, last_row)
-
     async def set_aside(self, rows: Sequence[ProductRow], outcome: str) -> None:
         """Records the outcome of rows that are not sent, before any later row is sent."""
         # An invalid product may have no JSON, and then has no digest.
@@ -69,20 +65,6 @@ class LoadJournal:
                 f"the input has changed since the journal was written: it had at least {last:,} rows, and now has "
                 f"{rows:,}; give the same input or another journal"
             )
-
-    async def known_before(self, products: int) -> int:
-        """Returns the number of products in the digest file before the first run. The first run stores `products` as
-        this number.
-        """
-        return await self.journal.keep(KNOWN_BEFORE, products)
-
-    async def has_deleted(self) -> bool:
-        """Returns whether a run has handled all vanished products."""
-        return await self.journal.kept(DELETED) is not None
-
-    async def deleted(self, products: int) -> None:
-        """Records that all vanished products were handled, and how many of them were deleted."""
-        await self.journal.keep(DELETED, products)
 
 
 def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) -> Outcome | None:

@@ -64,19 +64,17 @@ class ProductSender:
             if answered:
                 await self._keep(batch, answered, is_settled=not waiting)
                 warnings, refused = list[RowIssue](), list[Refused]()
-                taken: dict[str, list[ProductRow]] = {status: [] for status in COUNTED}
+                taken: dict[str, list[ProductRow]] = {name: [] for name in COUNTED.values()}
                 for row, result in answered:
-                    if result.warnings:
-                        warnings += [
-                            RowIssue(row.number, *field_and_message(each), row.known_id) for each in result.warnings
-                        ]
-                    if (rows := taken.get(result.status or "")) is not None:
-                        rows.append(row)
+                    said = map(field_and_message, result.warnings)
+                    warnings += [RowIssue(row.number, *each, row.known_id) for each in said]
+                    if result.status in COUNTED:
+                        taken[COUNTED[result.status]].append(row)
                     else:
                         refused.append((row, *reason_of(result)))
                 self.counters.warn(warnings)
-                for status, rows in taken.items():
-                    self.counters.count_accepted(status, rows)
+                for name, rows in taken.items():
+                    self.counters.count(name, rows)
                 self.counters.refuse(refused)
             fruitless = 0 if answered else fruitless + 1
             elapsed_seconds = self.session.clock.monotonic() - started

@@ -6,8 +6,8 @@ import hashlib
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import attrs
 import orjson
@@ -15,8 +15,6 @@ import orjson
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import ConfigurationError
 from socialapi.internal.sqlite_file import Schema, SqliteFile
-
-T = TypeVar("T")
 
 SCHEMA: Final = Schema(
     application_id=0x50524F44,
@@ -33,15 +31,14 @@ SCHEMA: Final = Schema(
     ),
 )
 _NONE: Final = 0
-_ASKED: Final = 1
-_REFUSED: Final = 2
+ASKED: Final = 1
+REFUSED: Final = 2
 # A deleted product gets a new key when it is loaded again.
 _UPSERT: Final = f"""
 INSERT INTO products VALUES (?, ?, ?, ?, {_NONE}) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest,
 product_key = CASE WHEN deletion THEN excluded.product_key ELSE coalesce(excluded.product_key, product_key) END,
 run = excluded.run, deletion = {_NONE}
 """  # noqa: S608  # of constants
-_AT_ONCE: Final = 500
 VANISHED_AT_ONCE: Final = 5_000
 """The number of vanished products that are held in memory at once."""
 # SQLite keeps 2 MB of this table in memory and the rest in a temporary file, which it deletes when the connection
@@ -98,7 +95,7 @@ class Digests:
         await self._database.aclose()
 
     async def changed(self, rows: Sequence[ProductRow]) -> list[ProductRow]:
-        """Returns the products that have changed since the last load and have to be sent.
+        """Returns the products that have changed since the last load and have to be sent, of at most a few hundred.
 
         A product whose id was already sent in this run is always among them, because the last
         product with an id must be the one in the catalog.
@@ -108,11 +105,13 @@ class Digests:
         # Counted before the file is read, because an earlier product with this id must not get a digest if its result
         # arrives meanwhile.
         self._unanswered.update(row.id for row in rows)
-        found = await self._database.run(lambda connection: self._compare(connection, rows))
-        for row in rows if self._keep else found.unchanged:
-            self.answered(row.id)
-        self.new, self.renewed = self.new + found.new, self.renewed + found.renewed
-        return found.changed
+        changed, new, renewed = await self._database.run(lambda connection: self._compare(connection, rows))
+        self.new, self.renewed = self.new + new, self.renewed + renewed
+        sent = set() if self._keep else {row.number for row in changed}
+        for row in rows:
+            if row.number not in sent:
+                self.answered(row.id)
+        return changed
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
         """Records that the service accepted these products. A product gets no digest yet if another product with its id
@@ -148,19 +147,12 @@ class Digests:
         query = "SELECT id, product_key, deletion FROM products WHERE run <> ? AND id > ? ORDER BY id LIMIT ?"
         values = (self._run, after, VANISHED_AT_ONCE)
         found = await self._database.run(lambda connection: connection.execute(query, values).fetchall())
-        return [Vanished(each, key, deletion == _ASKED) for each, key, deletion in found]
+        return [Vanished(each, key, deletion == ASKED) for each, key, deletion in found]
 
-    async def about_to_delete(self, ids: Sequence[str]) -> None:
-        """Records that a request to delete these products is about to be sent. Until the response arrives, the catalog
-        may or may not contain them.
+    async def note_deletion(self, ids: Sequence[str], deletion: int) -> None:
+        """Records that a request to delete these products is about to be sent (`ASKED`; until the response arrives, the
+        catalog may or may not contain them), or that the service did not delete them (`REFUSED`).
         """
-        await self._note_deletion(ids, _ASKED)
-
-    async def not_deleted(self, ids: Sequence[str]) -> None:
-        """Records that the service did not delete these products."""
-        await self._note_deletion(ids, _REFUSED)
-
-    async def _note_deletion(self, ids: Sequence[str], deletion: int) -> None:
         values = [(deletion, each) for each in ids]
         statement = "UPDATE products SET digest = NULL, deletion = ? WHERE id = ?"
         await self._database.run(lambda connection: _for_each(connection, statement, values))
@@ -185,47 +177,33 @@ class Digests:
         (known,) = connection.execute("SELECT count(*) FROM products").fetchone()
         return run, known
 
-    def _compare(self, connection: sqlite3.Connection, rows: Sequence[ProductRow]) -> "_Comparison":
-        """Returns which products of the feed have to be sent, and removes their digests unless all are kept."""
+    def _compare(self, connection: sqlite3.Connection, rows: Sequence[ProductRow]) -> tuple[list[ProductRow], int, int]:
+        """Returns the products of the feed that have to be sent, and the numbers of distinct new and changed ones. Removes
+        their digests unless all are kept.
+        """
         ids = [row.id for row in rows]
-        known: dict[str, bytes | None] = dict(_among(connection, "SELECT id, digest FROM products WHERE id IN", ids))
-        sent = {product_id for (product_id,) in _among(connection, "SELECT id FROM sent WHERE id IN", ids)}
-        before, found = frozenset(sent), _Comparison()
+        among = f"WHERE id IN ({','.join('?' * len(ids))})"
+        known: dict[str, bytes | None] = dict(
+            connection.execute(f"SELECT id, digest FROM products {among}", ids)  # noqa: S608  # of question marks
+        )
+        found_ids = connection.execute(f"SELECT id FROM sent {among}", ids)  # noqa: S608  # of question marks
+        sent = {each for (each,) in found_ids}
+        before, changed = frozenset(sent), list[ProductRow]()
         for row in rows:
-            if row.id not in sent and known.get(row.id) == row.digest:
-                found.unchanged.append(row)
-                continue
-            sent.add(row.id)
-            found.changed.append(row)
+            if row.id in sent or known.get(row.id) != row.digest:
+                sent.add(row.id)
+                changed.append(row)
         self._mark(connection, list(known))
         fresh = sent - before
-        found.renewed = len(fresh & known.keys())
-        found.new = len(fresh) - found.renewed
+        old = fresh & known.keys()
         _for_each(connection, "INSERT INTO sent VALUES (?)", [(each,) for each in fresh])
         if not self._keep:
             renewed = [(each,) for each in sent & known.keys()]
             _for_each(connection, "UPDATE products SET digest = NULL WHERE id = ?", renewed)
-        return found
+        return changed, len(fresh) - len(old), len(old)
 
     def _mark(self, connection: sqlite3.Connection, ids: Sequence[str]) -> None:
         _for_each(connection, "UPDATE products SET run = ? WHERE id = ?", [(self._run, each) for each in ids])
-
-
-@attrs.define
-class _Comparison:
-    """The products to send, the unchanged products, and the numbers of distinct new and changed products."""
-
-    changed: list[ProductRow] = attrs.field(factory=list)
-    unchanged: list[ProductRow] = attrs.field(factory=list)
-    new: int = 0
-    renewed: int = 0
-
-
-def _among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yields the result rows of a query that ends with `IN`, for these ids."""
-    for start in range(0, len(ids), _AT_ONCE):
-        part = ids[start : start + _AT_ONCE]
-        yield from connection.execute(f"{query} ({','.join('?' * len(part))})", part)
 
 
 def _for_each(connection: sqlite3.Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:

@@ -215,10 +215,9 @@ def _count(text: str, warnings: list[str]) -> TextReading:
     whole, _, decimals = (plain_amount(found[2]) or "").partition(".")
     if not whole or decimals.strip("0") or len(whole) > (_MOST_DIGITS_OF_FLOAT if decimals else _MOST_DIGITS):
         return TextReading(text, None, tuple(warnings))
-    is_below_zero = found[1] == "-" and int(whole) > 0
-    return TextReading(
-        0 if is_below_zero else int(whole), None, (*warnings, *([NOT_BELOW_ZERO] if is_below_zero else ()))
-    )
+    if found[1] == "-" and int(whole) > 0:
+        return TextReading(0, None, (*warnings, NOT_BELOW_ZERO))
+    return TextReading(int(whole), None, tuple(warnings))
 
 
 def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:

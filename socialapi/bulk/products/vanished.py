@@ -8,11 +8,11 @@ import attrs
 
 from socialapi.bulk.job import LimitExceeded
 from socialapi.bulk.products.counters import ProductCounters
-from socialapi.bulk.products.sender import LONGEST_REASON, wait_to_retry
-from socialapi.bulk.products.snapshot import Digests, Vanished
+from socialapi.bulk.products.sender import LONGEST_REASON, field_and_message, wait_to_retry
+from socialapi.bulk.products.snapshot import ASKED, REFUSED, Digests, Vanished
 from socialapi.errors import ApiError, Forbidden, NotFound, RateLimited, ServerError, Unauthorized
 from socialapi.models.products import ProductDeletion
-from socialapi.reports import RowIssue
+from socialapi.reports import MAX_ISSUES_KEPT, RowIssue
 from socialapi.routes import catalogs as routes
 from socialapi.session.options import CallOptions
 from socialapi.session.session import Session
@@ -22,7 +22,6 @@ KEYS_AT_ONCE: Final = 25
 """The number of keys in a request. The service documents no limit, so this is its limit for loading products."""
 NO_KEY: Final = "its product_key is not known"
 NO_ANSWER: Final = "the service did not confirm the deletion"
-NO_REASON: Final = "the service gave no reason"
 
 _REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, retry_undecodable=True)
 """The route that jobs use. Its requests may be retried, because deleting a product twice does no harm."""
@@ -57,7 +56,8 @@ class VanishedProducts:
         """Returns the number of vanished products, and how many of these no earlier load has tried to delete."""
         gone, new = await self.digests.count_vanished()
         if gone:
-            self.counters.noticed_vanished(gone, [each.id for each in await self.digests.vanished()])
+            first = await self.digests.vanished()
+            self.counters.vanished, self.counters.vanished_ids = gone, [each.id for each in first[:MAX_ISSUES_KEPT]]
         return gone, new
 
     def check(self, new: int, max_share: float) -> None:
@@ -96,7 +96,7 @@ class VanishedProducts:
         `is_patient` for the next portion.
         """
         unknown = [each for each in gone if each.key is None]
-        await self.digests.not_deleted([each.id for each in unknown])
+        await self.digests.note_deletion([each.id for each in unknown], REFUSED)
         self._not_deleted((each, NO_KEY) for each in unknown)
         waiting = {each.key: each for each in gone if each.key is not None}
         maybe_deleted = {key for key, each in waiting.items() if each.may_be_deleted}
@@ -122,70 +122,70 @@ class VanishedProducts:
         for start in range(0, len(keys), KEYS_AT_ONCE):
             if self.stopped():
                 return
-            some = {key: waiting[key] for key in keys[start : start + KEYS_AT_ONCE]}
+            some = keys[start : start + KEYS_AT_ONCE]
             self.counters.sent_first += is_first
             try:
-                await self._delete(some, maybe_deleted)
+                await self._delete(some, waiting, maybe_deleted)
             except BaseException:
-                self.counters.unconfirmed += len(some)
+                self.counters.unconfirmed += sum(key in waiting for key in some)
                 raise
-            finally:
-                for key in keys[start : start + KEYS_AT_ONCE]:
-                    if key not in some:
-                        del waiting[key]
-            maybe_deleted |= some.keys()  # an omitted product may have been deleted
+            maybe_deleted.update(key for key in some if key in waiting)  # an omitted product may have been deleted
             self.show()
 
-    async def _delete(self, some: dict[str, Vanished], maybe_deleted: set[str]) -> None:
+    async def _delete(self, keys: Sequence[str], waiting: dict[str, Vanished], maybe_deleted: set[str]) -> None:
         """Sends one request to delete these products. If the service refuses it, sends one request per product."""
-        await self.digests.about_to_delete([each.id for each in some.values()])
+        await self.digests.note_deletion([waiting[key].id for key in keys], ASKED)
+
+        def observe(attempt: Attempt) -> None:
+            if attempt.failure is not None and attempt.failure.executed == "unknown":
+                maybe_deleted.update(keys)
+            self.observe(attempt)
+
+        target = _REPEATABLE.at(product_catalog_id=self.catalog_id)
+        call = self.session.prepare(target, options=self.options, body={"product_keys": tuple(keys)})
+        call.observer = observe
+        results: Sequence[ProductDeletion] = ()
+        refusal: ApiError | None = None
         try:
-
-            def observe(attempt: Attempt) -> None:
-                if attempt.failure is not None and attempt.failure.executed == "unknown":
-                    maybe_deleted.update(some)
-                self.observe(attempt)
-
-            target = _REPEATABLE.at(product_catalog_id=self.catalog_id)
-            body = {"product_keys": tuple(some)}
-            call = self.session.prepare(target, options=self.options, body=body)
-            call.observer = observe
             results = (await self.session.call(call)).delete_products
         except ApiError as problem:
             if _concerns_all(problem):
                 raise
             refusal = problem
-        else:
-            await self._settle(some, results, maybe_deleted)
+        if refusal is not None and len(keys) > 1:
+            for key in keys:
+                if self.stopped():
+                    return
+                self.counters.sent_first += 1
+                await self._delete([key], waiting, maybe_deleted)
             return
-        if len(some) == 1:
+        if refusal is not None:
             message = f"not found ({refusal})" if isinstance(refusal, NotFound) else str(refusal)
-            failed = [ProductDeletion(failed_product_key=key, message=message) for key in some]
-            await self._settle(some, failed, maybe_deleted)
-            return
-        for key in list(some):
-            if self.stopped():
-                return
-            alone = {key: some[key]}
-            self.counters.sent_first += 1
-            await self._delete(alone, maybe_deleted)
-            if not alone:
-                del some[key]
+            results = [ProductDeletion(failed_product_key=keys[0], message=message)]
+        await self._settle(keys, results, waiting, maybe_deleted)
 
     async def _settle(
-        self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], maybe_deleted: set[str]
+        self,
+        keys: Sequence[str],
+        results: Sequence[ProductDeletion],
+        waiting: dict[str, Vanished],
+        maybe_deleted: set[str],
     ) -> None:
-        """Removes the keys with a result from `waiting`, and records their outcomes."""
-        failed = {each.failed_product_key: _reason(each) for each in results if each.failed_product_key in waiting}
-        deleted = {each.product_key for each in results if each.product_key in waiting} - failed.keys()
+        """Removes those of the keys that have a result from `waiting`, and records their outcomes."""
+        failed = dict[str | None, str]()
+        for each in results:
+            _, why = field_and_message({**each.extra, "message": each.message})
+            failed[each.failed_product_key] = why[:LONGEST_REASON]
+        deleted = {each.product_key for each in results} - failed.keys()
         # If an earlier response was lost and the product is gone now, the earlier request deleted it.
         deleted |= {key for key, why in failed.items() if key in maybe_deleted and _says_it_is_gone(why) is not None}
-        found = {key: waiting.pop(key) for key in list(waiting) if key in deleted or key in failed}
+        found = {key: waiting.pop(key) for key in keys if key in deleted or key in failed}
         await self.digests.forget([each.id for key, each in found.items() if key in deleted])
         self.counters.deleted += sum(key in deleted for key in found)
         left = [(each, failed[key]) for key, each in found.items() if key not in deleted]
         # A refusal after a lost response does not prove that the product exists: the earlier request may have deleted it.
-        await self.digests.not_deleted([each.id for key, each in found.items() if key not in deleted | maybe_deleted])
+        refused = [each.id for key, each in found.items() if key not in deleted | maybe_deleted]
+        await self.digests.note_deletion(refused, REFUSED)
         self._not_deleted(left)
 
     def _not_deleted(self, products: Iterable[tuple[Vanished, str]]) -> None:
@@ -199,9 +199,3 @@ def _concerns_all(problem: ApiError) -> bool:
     if isinstance(problem, _SERVICE_REFUSES) or not problem.is_lasting:
         return True
     return not (400 <= problem.status < 500 or problem.errors or problem.problems)
-
-
-def _reason(failed: ProductDeletion) -> str:
-    code = failed.extra.get("code")
-    reason = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
-    return reason[:LONGEST_REASON] if isinstance(reason, str) and reason else NO_REASON

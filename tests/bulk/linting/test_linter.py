@@ -181,6 +181,14 @@ async def test_columns_whose_names_say_something_else_than_their_values(tmp_path
     assert not report.has_errors
 
 
+async def test_a_column_whose_name_denies_digests_may_have_other_values(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "Email (not hashed),hashed_phone\na@b.example,+14155550101\n")
+    assert texts(await lint_records(path, columns={"email": "Email (not hashed)"})) == [
+        'the name of the column "hashed_phone" says that its values are hashed, but 1 of its 1 values are not'
+    ]
+
+
 async def test_a_column_of_numbers_that_are_no_text_is_said() -> None:
     frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example"], "phone": [14155550101.5, None]})
     report = await lint_records(frame)

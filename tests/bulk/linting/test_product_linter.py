@@ -53,6 +53,14 @@ async def test_every_reason_is_counted_for_its_field_without_the_place() -> None
     assert field(report, "image_link").usable == 2
 
 
+async def test_a_count_that_no_json_can_hold_is_told_as_a_load_tells_it() -> None:
+    rows = [product("a", inventory=2**64), product("b", inventory=2**64 - 1), product("c", inventory=1e30)]
+    report = await lint_products(rows, now=NOW)
+    loaded = await job_of(ModelCatalog(), rows).run()
+    assert [each.reason for each in loaded.rejects] == list(field(report, "inventory").reasons)
+    assert field(report, "inventory").reasons["is larger than 64 bits"] == 1
+
+
 async def test_reasons_of_a_file_are_the_same_on_every_line(tmp_path: Path) -> None:
     report = await lint_products(csv_file(tmp_path / "feed.csv", *(line(each, price="$5") for each in "abc")), now=NOW)
     assert list(field(report, "price").reasons.values()) == [3]

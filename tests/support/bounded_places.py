@@ -577,7 +577,7 @@ It counts so many different reasons, and the others as one.
 It has an entry for each file, handler, rule or word that the user named.
     bulk/inputs/files.py FilesReader.__init__ _names
     bulk/inputs/files.py FilesReader.__init__ _starts
-    bulk/inputs/files.py _FileReader.__init__ _versions
+    bulk/inputs/files.py FilesReader.__init__ _versions
     bulk/inputs/remote.py Stores.__init__ _file_systems
     resources/streams.py WantedRules _added
     resources/streams.py WantedRules _duplicates

@@ -307,7 +307,6 @@ cached values
     bulk/audiences/prepare.py Preparer.prepare_at lru_cache
     bulk/inputs/dialect.py _cell_pattern lru_cache
     bulk/inputs/dialect.py _null_pattern lru_cache
-    bulk/inputs/keyed_rows.py _find lru_cache
     bulk/inputs/keyed_rows.py _texts lru_cache
     bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache
     bulk/sync/reading.py ReadingStage.__init__ lru_cache

@@ -221,7 +221,7 @@ a block of rows
     bulk/inputs/csv.py _Rows unreadable
     bulk/inputs/csv.py _Rows lines
     bulk/inputs/csv.py _Rows records
-    bulk/inputs/feed_xml.py _Feed.__init__ _found
+    bulk/inputs/feed_xml.py _Feed.__init__ items
     bulk/inputs/iterables.py AsyncIterableReader._drive wait
     bulk/inputs/iterables.py _ItemReader.__init__ _items
     bulk/inputs/iterables.py _ItemReader.__init__ _kinds
@@ -245,6 +245,7 @@ an item of a feed
     bulk/products/feed.py ProductColumns.flattened defaultdict
     bulk/inputs/feed_xml.py _Feed.__init__ _plain
     bulk/inputs/feed_xml.py _Feed.__init__ _texts
+    bulk/inputs/feed_xml.py _Feed.__init__ cache
 a file with settings, logins, a layout or certificates
     internal/private_files.py read_small read
 an archive, beyond 32 bytes for each byte of its content

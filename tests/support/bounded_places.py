@@ -501,7 +501,6 @@ It reads so many bytes, or as much of its own file as was asked for.
     bulk/inputs/files.py _text_format read
     bulk/ledger.py _KeptKeys.get readline
     bulk/inputs/remote.py RemoteFile._read read
-    bulk/inputs/remote.py _File.read read
     bulk/inputs/remote.py _Reply.read read
     bulk/journals/journal.py _of_file read
     bulk/outcomes.py OutcomesFile.is_like read

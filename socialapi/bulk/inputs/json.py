@@ -165,10 +165,6 @@ def _line_item(file: BufferedReader, line: bytes) -> Any:
             return found
     except orjson.JSONDecodeError:
         pass
-    return _carefully_decoded(line)
-
-
-def _carefully_decoded(line: bytes) -> Any:
     try:
         # This slower parser also accepts text that is not UTF-8 and numbers of any length, because the object's other
         # values may be usable.
@@ -429,23 +425,18 @@ class JsonWindow:
     def _more_of_item(self) -> bool:
         """Reads more of an item. Raises InvalidInput if it is already too long."""
         if len(self._text) - self._at > MAX_OBJECT_BYTES:
-            raise self._error(_LONG_ITEM)
+            raise self._error(_LONG_ITEM) from None
         return self._more()
 
     def _read_on(self, problem: json.JSONDecodeError) -> None:
         """Extends the window if the error may be due to its end. Raises InvalidInput for any other error."""
-        at_end = problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string")
-        reason = "is not JSON"
-        if at_end:
-            if len(self._text) - self._at <= MAX_OBJECT_BYTES:
-                removed = self._at
-                if self._more():
-                    return
-                problem.pos -= removed  # the text before the item was dropped from the window
-            else:
-                reason = _LONG_ITEM
+        if problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string"):
+            removed = self._at  # the text before the item is dropped from the window
+            if self._more_of_item():
+                return
+            problem.pos -= removed
         self._go_to(min(problem.pos, len(self._text)))
-        raise self._error(reason) from None
+        raise self._error("is not JSON") from None
 
     def _go_to(self, index: int) -> None:
         newlines = self._text.count("\n", self._at, index)

@@ -95,28 +95,23 @@ class ArrowBlocks:
         number, rows, characters = 1, 0, 0
         columns: list[list[Any]] = [[] for _ in self._columns]
         unreadable, error = dict[int, RowProblem](), None
-        parts = (part for batch in batches for part in self._parts(batch))
-        while error is None:
-            part = None
-            try:
-                part = next(parts, None)
-            except InvalidInput as problem:
-                error = problem
-            is_full = part is not None and (
-                rows + part.rows > ROWS_PER_BLOCK or characters + part.characters > BYTES_PER_BLOCK
-            )
-            if rows and (part is None or is_full):
-                yield Block(number, rows, self._layout, columns, unreadable)
-                number, rows, characters = number + rows, 0, 0
-                columns, unreadable = [[] for _ in self._columns], {}
-            if part is not None:
+        try:
+            for part in chain.from_iterable(map(self._parts, batches)):
+                is_full = rows + part.rows > ROWS_PER_BLOCK or characters + part.characters > BYTES_PER_BLOCK
+                if rows and is_full:
+                    yield Block(number, rows, self._layout, columns, unreadable)
+                    number, rows, characters = number + rows, 0, 0
+                    columns, unreadable = [[] for _ in self._columns], {}
                 for cells, more in zip(columns, part.columns, strict=True):
                     cells.extend(more)
                 unreadable |= {rows + index: problem for index, problem in part.unreadable.items()}
                 rows, characters = rows + part.rows, characters + part.characters
-            elif error is None:
-                return
-        raise error
+        except InvalidInput as problem:
+            error = problem
+        if rows:
+            yield Block(number, rows, self._layout, columns, unreadable)
+        if error is not None:
+            raise error
 
     def _parts(self, batch: Any) -> Iterator["_Part"]:
         """Yields the rows of a batch in parts of at most `ROWS_PER_BLOCK` rows. A part of several
@@ -468,10 +463,8 @@ def _refuse_nothing(schema: Any) -> None:
 
 def _batches(stream: Iterator[Any]) -> Iterator[Any]:
     while True:
-        try:
+        with _explained():
             batch = next(stream, None)
-        except Exception as error:  # noqa: BLE001 - any error of the batches' library, whose message may quote values
-            raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
         if batch is None:
             return
         yield batch

@@ -637,7 +637,7 @@ class FilesReader(ThreadedReader[L]):
         for given, path in self._found:
             if not (is_pattern(given) and any(same_file(path, own) for own in paths)):
                 self.paths.append(path)
-        if not self.paths:
+        if self._found and not self.paths:
             raise InvalidInput("the pattern matches only files that the job itself writes")
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:

@@ -17,7 +17,7 @@ from socialapi.bulk.inputs.arrow_cells import (
     check_cells,
     lengths_of,
     measure_of,
-    measure_words,
+    size_of,
 )
 from socialapi.bulk.inputs.columns import positions_of, quoted
 from socialapi.bulk.inputs.csv import LONG_CELL, LONG_ROW, MAX_ROW_CHARACTERS
@@ -241,13 +241,15 @@ class _Words:
         self._dictionary: Any = None
         self._key: object = None
         self._lengths: Any = None
-        self._longest = self._characters = 0
+        self._characters = 0
         self._words: Mapping[int | None, Any] | None = None
 
     def measure(self, array: Any) -> Size:
-        """Returns the size of the cells."""
+        """Returns the size of the cells. In a damaged table, raises ArrowIndexError for an index outside the dictionary."""
+        from pyarrow import compute
+
         self._note(array.dictionary)
-        return measure_words(self._lengths, self._longest, array.indices)
+        return size_of(compute.take(self._lengths, array.indices).fill_null(0))
 
     def _note(self, dictionary: Any) -> None:
         """Checks and measures a dictionary, unless it is the same as before."""
@@ -257,7 +259,6 @@ class _Words:
         if key != self._key:
             check_cells(dictionary)
             self._lengths = lengths_of(dictionary)
-            self._longest = compute.max(self._lengths).as_py() or 0
             self._characters = compute.sum(self._lengths).as_py() or 0
             # While this dictionary is kept, no other dictionary can have the same memory addresses, which form the key.
             self._key, self._dictionary, self._words = key, dictionary, None
@@ -268,8 +269,6 @@ class _Words:
         if len(dictionary) > MAX_WORDS or self._characters > MAX_WORD_CHARACTERS:
             return self._values(array.dictionary_decode())
         if self._words is None:
-            # In a damaged table, an index may be negative, and a sequence would count it from the end. A mapping raises
-            # KeyError instead.
             self._words = {None: None, **dict(enumerate(self._values(dictionary)))}
         return list(map(self._words.__getitem__, array.indices.to_pylist()))
 

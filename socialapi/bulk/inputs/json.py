@@ -412,7 +412,7 @@ class JsonWindow:
             else:
                 # A number at the end of the window may continue: the parser would read `1.` as `1`.
                 start, is_number = self._at, self._text[self._at] in "-0123456789"
-                if end < len(self._text) - (_TAIL if is_number else 0) or not self._more_of_item():
+                if end < len(self._text) - (_TAIL if is_number else 0) or not self._more_of_item(self._at):
                     self._go_to(end - (start - self._at))
                     return value, line
 
@@ -422,9 +422,10 @@ class JsonWindow:
         except _RepeatedName as problem:
             return RowProblem(str(problem)), _DECODER.raw_decode(self._text, self._at)[1]
 
-    def _more_of_item(self) -> bool:
-        """Reads more of an item. Raises InvalidInput if it is already too long."""
+    def _more_of_item(self, index: int) -> bool:
+        """Reads more of an item. Raises InvalidInput with the position of this index if the item is already too long."""
         if len(self._text) - self._at > MAX_OBJECT_BYTES:
+            self._go_to(index)
             raise self._error(_LONG_ITEM) from None
         return self._more()
 
@@ -432,7 +433,7 @@ class JsonWindow:
         """Extends the window if the error may be due to its end. Raises InvalidInput for any other error."""
         if problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string"):
             removed = self._at  # the text before the item is dropped from the window
-            if self._more_of_item():
+            if self._more_of_item(problem.pos):
                 return
             problem.pos -= removed
         self._go_to(min(problem.pos, len(self._text)))

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import attrs
 
@@ -590,11 +590,9 @@ def _refuse_other_format(read: Format, text: bytes, extension: str, selection: S
 NO_ROWS: Final = "none of the files has any rows"
 
 
-def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
+def is_pattern(path: str | os.PathLike[str]) -> bool:
     """Returns whether a path is a pattern for other paths. A path that exists is never a pattern."""
-    if not isinstance(records, str | os.PathLike):
-        return False
-    text = os.fsdecode(records)
+    text = os.fsdecode(path)
     if is_address(text):  # `?` and `[` have another meaning in a URL
         return glob.has_magic(text) and scheme_of(text) != "https"
     return glob.has_magic(text) and text.isprintable() and not os.path.lexists(text)

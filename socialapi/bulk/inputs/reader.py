@@ -324,7 +324,7 @@ class Reader(abc.ABC, Generic[C]):
     """
 
     paths: Sequence[str] = ()
-    """The paths, if the input has several files."""
+    """The paths of the files, if the input has any."""
     why_empty: str | None = None
     """The reason why an input that has ended had no rows, if it is known."""
     why_not_flushed: str | None = "a file is read as fast as its rows can be sent"
@@ -362,9 +362,7 @@ class Reader(abc.ABC, Generic[C]):
         """Excludes the job's output files from the files that patterns match. Files given by name are kept."""
 
     def find(self) -> Sequence[str]:
-        """Returns the paths of an input with several files. Must be called in a thread, because it may query object
-        stores.
-        """
+        """Returns the paths of the files. Must be called in a thread, because it may query object stores."""
         return self.paths
 
     def version_of(self, address: str) -> FileVersion:

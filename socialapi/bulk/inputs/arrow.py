@@ -333,11 +333,7 @@ class ArrowReader(ThreadedReader[L]):
         self._table = table
         self._selection = selection
         self._size = _size(table)
-        self._rows_read = 0
         super().__init__()
-
-    def _fraction(self) -> float | None:
-        return min(1.0, self._rows_read / self._size) if self._size else None
 
     def _read(self) -> Generator[Block[L], None, None]:
         pyarrow = pyarrow_for("a table")
@@ -356,10 +352,10 @@ class ArrowReader(ThreadedReader[L]):
             rows = ArrowBlocks(stream.schema, layout, names)
             for batch in _batches(stream):
                 rows.check(batch)
-                if not self._rows_read:
+                if not self._count_read:
                     _look_at(batch, self._selection)
-                for block in rows.blocks(batch, self._rows_read + 1):
-                    self._rows_read += len(block)
+                for block in rows.blocks(batch, self._count_read + 1):
+                    self._count_read += len(block)
                     yield block
 
     def _mixed_blocks(self) -> Iterator[Block[L]]:
@@ -375,7 +371,7 @@ class ArrowReader(ThreadedReader[L]):
                 with advice_on_paths(rows, self._selection):
                     self._selection.of_table(names_of(rows))
             yield from objects.blocks(rows, start + 1)
-            self._rows_read = start + len(rows)
+            self._count_read = start + len(rows)
 
 
 def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:

@@ -624,7 +624,6 @@ class FilesReader(ThreadedReader[L]):
         # are matched later, in the reading thread.
         self._found = [(each, path) for each in given for path in _matching(each)]
         self.paths: list[str] = [path for _, path in self._found]
-        self._size = self._bytes_before = self._bytes_read = 0
         self._names: list[str] = []
         self._starts: list[int] = []
         super().__init__()
@@ -677,9 +676,6 @@ class FilesReader(ThreadedReader[L]):
             )
         return file
 
-    def _fraction(self) -> float | None:
-        return min(1.0, (self._bytes_before + self._bytes_read) / self._size) if self._size else None
-
     def _read(self) -> Generator[Block[L], None, None]:
         sources: Sequence[Input] = self.find() if self._open_file is None else [self._open_file]
         are_several = len(sources) > 1
@@ -687,21 +683,20 @@ class FilesReader(ThreadedReader[L]):
         self._size = sum(sizes)
         if self._selection.form.layout is not None and are_several:
             self._compare_heads()
-        number, named = 0, Counter(map(name_of, dict.fromkeys(self.paths)))
+        number, bytes_before, named = 0, 0, Counter(map(name_of, dict.fromkeys(self.paths)))
         for at, (source, size) in enumerate(zip(sources, sizes, strict=True), 1):
             self._starts.append(number + 1)
             last, name = 0, name_of(source)
             # The names of two files may differ only in a hidden part, such as the query of an address.
             self._names.append(f"{name} ({at})" if named[name] > 1 else name)
-            with self._opened(source) as file, contextlib.closing(self._rows(file)) as blocks:
+            with self._opened(source) as file, contextlib.closing(self._rows(file, bytes_before)) as blocks:
                 if not are_several:
-                    self._size = file.size or 0
+                    self._size = file.size
                 for block in blocks:
                     yield attrs.evolve(block, first_number=block.first_number + number) if number else block
                     last = block.first_number + len(block) - 1
                 number += last
-            self._bytes_before += size or self._bytes_read
-            self._bytes_read = 0
+            bytes_before += size
         if not number:
             raise NoRows(NO_ROWS)
 
@@ -731,7 +726,7 @@ class FilesReader(ThreadedReader[L]):
             except InvalidInput as problem:
                 changed.append(problem.message)
         del remarks[before:], self._names[:]
-        self._bytes_read = 0
+        self._count_read = 0
         if more := len(changed) - MOST_CHANGED:
             changed[MOST_CHANGED:] = [f"and {more} more files"] * (more > 0)
         if changed:
@@ -750,14 +745,14 @@ class FilesReader(ThreadedReader[L]):
         # Raised outside `except`: the OSError contains the path, which may be an e-mail address.
         raise InvalidInput(f"{name_of(path)}: {reason}")
 
-    def _rows(self, file: InputFile) -> Generator[Block[L], None, None]:
+    def _rows(self, file: InputFile, bytes_before: int = 0) -> Generator[Block[L], None, None]:
         remarks = self._selection.remarks
         before = len(remarks)
         try:
             empty = (NoRows,) if len(self.paths) > 1 else ()
             with contextlib.suppress(*empty), contextlib.closing(read_file(file, self._selection)) as blocks:
                 for block in blocks:
-                    self._bytes_read = max(self._bytes_read, file.position)
+                    self._count_read = max(self._count_read, bytes_before + file.position)
                     yield block
         finally:
             if len(self.paths) > 1:

@@ -334,10 +334,15 @@ class Reader(abc.ABC, Generic[C]):
     on_first_row: Callable[[], None] = staticmethod(lambda: None)
     """A function that is called when a row starts to wait for later rows."""
 
+    _size: int | None = None
+    """The number of bytes, rows or items in the input, if it is known."""
+    _count_read: int = 0
+    """The number of bytes, rows or items that were read."""
+
     @property
-    @abc.abstractmethod
     def fraction_read(self) -> float | None:
         """The share of the input that was read, from 0 to 1, or None if the size is unknown."""
+        return min(1.0, self._count_read / self._size) if self._size else None
 
     @abc.abstractmethod
     async def read_block(self) -> C | None:
@@ -439,14 +444,10 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
     def _read(self) -> Generator[Block[L], None, None]:
         """Yields the rows on demand. Closing the generator releases the input."""
 
-    @abc.abstractmethod
-    def _fraction(self) -> float | None:
-        """Returns the share of the input that was read so far."""
-
     @property
     def fraction_read(self) -> float | None:
         """The share of the input that was read, or None if its size is unknown, as for a pipe."""
-        return 1.0 if self._finished else self._fraction()
+        return 1.0 if self._finished else super().fraction_read
 
     async def read_block(self) -> Block[L] | None:
         """Returns the next rows of the input. After a cancelled call, returns the rows that the cancelled call would

@@ -219,7 +219,7 @@ a block of rows
     bulk/inputs/csv.py _Rows unreadable
     bulk/inputs/csv.py _Rows lines
     bulk/inputs/csv.py _Rows records
-    bulk/inputs/feed_xml.py _Feed.__init__ _found
+    bulk/inputs/feed_xml.py _Feed.__init__ items
     bulk/inputs/iterables.py AsyncIterableReader._drive wait
     bulk/inputs/iterables.py _ItemReader.__init__ _items
     bulk/inputs/iterables.py _ItemReader.__init__ _kinds
@@ -243,6 +243,7 @@ an item of a feed
     bulk/products/feed.py ProductColumns.flattened defaultdict
     bulk/inputs/feed_xml.py _Feed.__init__ _plain
     bulk/inputs/feed_xml.py _Feed.__init__ _texts
+    bulk/inputs/feed_xml.py _Feed.__init__ cache
 a file with settings, logins, a layout or certificates
     internal/private_files.py read_small read
 an archive, beyond 32 bytes for each byte of its content
@@ -306,7 +307,6 @@ cached values
     bulk/audiences/prepare.py Preparer.prepare_at lru_cache
     bulk/inputs/dialect.py _cell_pattern lru_cache
     bulk/inputs/dialect.py _null_pattern lru_cache
-    bulk/inputs/keyed_rows.py _find lru_cache
     bulk/inputs/keyed_rows.py _texts lru_cache
     bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache
     bulk/sync/reading.py ReadingStage.__init__ lru_cache
@@ -494,7 +494,6 @@ It reads so many bytes, or as much of its own file as was asked for.
     bulk/inputs/files.py _text_format read
     bulk/ledger.py _KeptKeys.get readline
     bulk/inputs/remote.py RemoteFile._read read
-    bulk/inputs/remote.py _File.read read
     bulk/inputs/remote.py _Reply.read read
     bulk/journals/journal.py _of_file read
     bulk/outcomes.py OutcomesFile.is_like read
@@ -568,7 +567,7 @@ It counts so many different reasons, and the others as one.
 It has an entry for each file, handler, rule or word that the user named.
     bulk/inputs/files.py FilesReader.__init__ _names
     bulk/inputs/files.py FilesReader.__init__ _starts
-    bulk/inputs/files.py _FileReader.__init__ _versions
+    bulk/inputs/files.py FilesReader.__init__ _versions
     bulk/inputs/remote.py Stores.__init__ _file_systems
     resources/streams.py WantedRules _added
     resources/streams.py WantedRules _duplicates

@@ -17,7 +17,7 @@ from socialapi.bulk.inputs.arrow_cells import (
     check_cells,
     lengths_of,
     measure_of,
-    measure_words,
+    size_of,
 )
 from socialapi.bulk.inputs.columns import positions_of, quoted
 from socialapi.bulk.inputs.csv import LONG_CELL, LONG_ROW, MAX_ROW_CHARACTERS
@@ -95,28 +95,23 @@ class ArrowBlocks:
         number, rows, characters = 1, 0, 0
         columns: list[list[Any]] = [[] for _ in self._columns]
         unreadable, error = dict[int, RowProblem](), None
-        parts = (part for batch in batches for part in self._parts(batch))
-        while error is None:
-            part = None
-            try:
-                part = next(parts, None)
-            except InvalidInput as problem:
-                error = problem
-            is_full = part is not None and (
-                rows + part.rows > ROWS_PER_BLOCK or characters + part.characters > BYTES_PER_BLOCK
-            )
-            if rows and (part is None or is_full):
-                yield Block(number, rows, self._layout, columns, unreadable)
-                number, rows, characters = number + rows, 0, 0
-                columns, unreadable = [[] for _ in self._columns], {}
-            if part is not None:
+        try:
+            for part in chain.from_iterable(map(self._parts, batches)):
+                is_full = rows + part.rows > ROWS_PER_BLOCK or characters + part.characters > BYTES_PER_BLOCK
+                if rows and is_full:
+                    yield Block(number, rows, self._layout, columns, unreadable)
+                    number, rows, characters = number + rows, 0, 0
+                    columns, unreadable = [[] for _ in self._columns], {}
                 for cells, more in zip(columns, part.columns, strict=True):
                     cells.extend(more)
                 unreadable |= {rows + index: problem for index, problem in part.unreadable.items()}
                 rows, characters = rows + part.rows, characters + part.characters
-            elif error is None:
-                return
-        raise error
+        except InvalidInput as problem:
+            error = problem
+        if rows:
+            yield Block(number, rows, self._layout, columns, unreadable)
+        if error is not None:
+            raise error
 
     def _parts(self, batch: Any) -> Iterator["_Part"]:
         """Yields the rows of a batch in parts of at most `ROWS_PER_BLOCK` rows. A part of several
@@ -246,13 +241,15 @@ class _Words:
         self._dictionary: Any = None
         self._key: object = None
         self._lengths: Any = None
-        self._longest = self._characters = 0
+        self._characters = 0
         self._words: Mapping[int | None, Any] | None = None
 
     def measure(self, array: Any) -> Size:
-        """Returns the size of the cells."""
+        """Returns the size of the cells. In a damaged table, raises ArrowIndexError for an index outside the dictionary."""
+        from pyarrow import compute
+
         self._note(array.dictionary)
-        return measure_words(self._lengths, self._longest, array.indices)
+        return size_of(compute.take(self._lengths, array.indices).fill_null(0))
 
     def _note(self, dictionary: Any) -> None:
         """Checks and measures a dictionary, unless it is the same as before."""
@@ -262,7 +259,6 @@ class _Words:
         if key != self._key:
             check_cells(dictionary)
             self._lengths = lengths_of(dictionary)
-            self._longest = compute.max(self._lengths).as_py() or 0
             self._characters = compute.sum(self._lengths).as_py() or 0
             # While this dictionary is kept, no other dictionary can have the same memory addresses, which form the key.
             self._key, self._dictionary, self._words = key, dictionary, None
@@ -273,8 +269,6 @@ class _Words:
         if len(dictionary) > MAX_WORDS or self._characters > MAX_WORD_CHARACTERS:
             return self._values(array.dictionary_decode())
         if self._words is None:
-            # In a damaged table, an index may be negative, and a sequence would count it from the end. A mapping raises
-            # KeyError instead.
             self._words = {None: None, **dict(enumerate(self._values(dictionary)))}
         return list(map(self._words.__getitem__, array.indices.to_pylist()))
 
@@ -339,11 +333,7 @@ class ArrowReader(ThreadedReader[L]):
         self._table = table
         self._selection = selection
         self._size = _size(table)
-        self._rows_read = 0
         super().__init__()
-
-    def _fraction(self) -> float | None:
-        return min(1.0, self._rows_read / self._size) if self._size else None
 
     def _read(self) -> Generator[Block[L], None, None]:
         pyarrow = pyarrow_for("a table")
@@ -362,10 +352,10 @@ class ArrowReader(ThreadedReader[L]):
             rows = ArrowBlocks(stream.schema, layout, names)
             for batch in _batches(stream):
                 rows.check(batch)
-                if not self._rows_read:
+                if not self._count_read:
                     _look_at(batch, self._selection)
-                for block in rows.blocks(batch, self._rows_read + 1):
-                    self._rows_read += len(block)
+                for block in rows.blocks(batch, self._count_read + 1):
+                    self._count_read += len(block)
                     yield block
 
     def _mixed_blocks(self) -> Iterator[Block[L]]:
@@ -381,7 +371,7 @@ class ArrowReader(ThreadedReader[L]):
                 with advice_on_paths(rows, self._selection):
                     self._selection.of_table(names_of(rows))
             yield from objects.blocks(rows, start + 1)
-            self._rows_read = start + len(rows)
+            self._count_read = start + len(rows)
 
 
 def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
@@ -468,10 +458,8 @@ def _refuse_nothing(schema: Any) -> None:
 
 def _batches(stream: Iterator[Any]) -> Iterator[Any]:
     while True:
-        try:
+        with _explained():
             batch = next(stream, None)
-        except Exception as error:  # noqa: BLE001 - any error of the batches' library, whose message may quote values
-            raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
         if batch is None:
             return
         yield batch

@@ -44,15 +44,6 @@ def measure_of(kind: Any) -> Measure | None:
     return functools.partial(_measure, is_flat=_is_flat(kind)) if is_long else None
 
 
-def measure_words(lengths: Any, longest: int, indices: Any) -> Size:
-    """Returns the size of dictionary-encoded cells, from the lengths of the words in the dictionary."""
-    from pyarrow import compute
-
-    if longest * len(indices) <= MAX_CELL_CHARACTERS:
-        return Size(longest * len(indices))
-    return _of_lengths(compute.take(lengths, indices).fill_null(0))
-
-
 def lengths_of(array: Any) -> Any:
     """Returns the number of characters of each cell, as an Arrow array. A repeated value is measured once."""
     import pyarrow
@@ -127,17 +118,18 @@ def _measure(array: Any, *, is_flat: bool) -> Size:
     if types.is_nested(array.type) and hasattr(array, "flatten") and hasattr(array.type, "value_type"):
         is_never_read = compute.greater(compute.list_value_length(array), MAX_VALUES_PER_CELL)
         lengths = compute.if_else(is_never_read.fill_null(False), 0, lengths)
-    return _of_lengths(lengths)
+    return size_of(lengths)
 
 
 def _measure_views(array: Any) -> Size:
     if array.nbytes <= MAX_CELL_CHARACTERS:
         return Size(array.nbytes)
-    size = _of_lengths(lengths_of(array))
+    size = size_of(lengths_of(array))
     return Size(size.characters, [index for index in size.long if _size(array[index]) > MAX_CELL_CHARACTERS])
 
 
-def _of_lengths(lengths: Any) -> Size:
+def size_of(lengths: Any) -> Size:
+    """Returns the size of cells with these lengths."""
     from pyarrow import compute
 
     if compute.max(lengths).as_py() <= MAX_CELL_CHARACTERS:

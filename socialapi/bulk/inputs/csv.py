@@ -439,7 +439,7 @@ class _Table:
         self._waiting = dialect.prepare(first_lines)
         self._source = source
         self._dialect = dialect
-        self._parser = functools.partial(csv.reader, dialect=dialect.parser(()).dialect)
+        self._parser = functools.partial(csv.reader, dialect=dialect.parser(()).dialect)  # a checked dialect is faster
         self.line = line
         """The number of the line on which the next row begins."""
         self.skipped = 0

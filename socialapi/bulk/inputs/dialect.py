@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable, Sequence
 from io import BufferedReader, StringIO
 from itertools import filterfalse
-from typing import Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from socialapi.bulk.inputs.columns import may_be_value
 from socialapi.bulk.inputs.layouts import DELIMITERS, Escapes
 from socialapi.bulk.inputs.reader import Selection
+
+if TYPE_CHECKING:
+    import _csv
 
 MAX_CELL_CHARACTERS: Final = 131_072
 """The longest cell that Python's parser accepts."""
@@ -35,21 +38,6 @@ _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_QUOTE: Final = re.compile(r'\\([\\"])')
 _ends_escaped: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\r\Z").search
 _CONTINUED_LINE: Final = re.compile(r"(?:[^\\\r\n]++|\\.?)*+(?:\r\n|\r|\n|\Z)", re.DOTALL)
-
-
-class Parser(Protocol):
-    """The type of the object that `csv.reader` returns."""
-
-    @property
-    def dialect(self) -> Any:
-        """The dialect. Another parser accepts it without checking it again."""
-
-    @property
-    def line_num(self) -> int:
-        """The number of lines that the parser has read."""
-
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> list[str]: ...
 
 
 @attrs.define
@@ -82,7 +70,7 @@ class Dialect:
         """Whether a line that ends with a backslash continues on the next one."""
         return self.escapes in ("everything", "unquoted")
 
-    def parser(self, prepared: Iterable[str], *, strict: bool = True) -> Parser:
+    def parser(self, prepared: Iterable[str], *, strict: bool = True) -> "_csv.Reader":
         """Returns a parser for lines that `prepare` returned."""
         return csv.reader(
             prepared,

@@ -26,6 +26,7 @@ is expanded and no external file is fetched.
 """
 
 import codecs
+import functools
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from io import BufferedReader
@@ -157,28 +158,25 @@ def read_items(
     head, lines_before = _beginning(file)
     remarks = [] if remarks is None else remarks
     feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None, role_of, remarks)
-    failure: InvalidInput | None = None
-    found = is_last = False
-    taken = 0
     chunks: Iterator[bytes] = chain((head,), iter(lambda: file.read1(READ_BYTES), b""))
     if 0 not in head[:2] and head[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         chunks = _without_controls(chunks, lines_before + 1, remarks)
-    while failure is None and not is_last:
-        chunk = next(chunks, b"")
-        is_last = not chunk
+    failure: InvalidInput | None = None
+    found, taken = False, 0
+    for chunk in chain(chunks, (b"",)):  # no bytes end the feed
         try:
             feed.parse(chunk)
         except InvalidInput as error:
             failure = error
-        items = feed.take()
+        items, feed.items = feed.items, []
         found = found or bool(items)
         yield from items
+        if failure is not None:
+            raise failure
         taken += len(chunk)
         if taken > BYTES_PER_BLOCK:
             taken = 0
             yield CUT
-    if failure is not None:
-        raise failure
     if not found:
         raise feed.without_items()
 
@@ -241,7 +239,8 @@ class _Feed:
         self._recent = b""
         self._begins = b""  # the first bytes: a zero byte or a UTF-16 byte order mark means that the text is UTF-16
         self._names_seen = 0
-        self._found: list[tuple[Item, int]] = []
+        self.items: list[tuple[Item, int]] = []
+        """The items that were found and not taken yet."""
         self._depth = 0
         self._root = ""
         self._other_names: dict[str, None] = {}
@@ -252,7 +251,7 @@ class _Feed:
         self._google: Item = {}
         self._role_of = role_of
         self._remarks = remarks
-        self._names = _Names(self)
+        self._names = functools.cache(self._target)
         self._path: list[str] = []
         self._texts: list[str] = []
         self._is_markup = False
@@ -294,17 +293,12 @@ class _Feed:
             if sum(map(len, filter(None, parser.intern))) > MAX_NAMES_LENGTH:
                 raise self._error(_MANY_NAMES)
 
-    def take(self) -> list[tuple[Item, int]]:
-        """Returns the items that were found since the last call."""
-        found, self._found = self._found, []
-        return found
-
     def without_items(self) -> InvalidInput:
         """Returns the error for a file without items: NoRows for an empty feed, InvalidInput for any other file."""
         is_empty = self._root in _STANDARD_ROOTS or (self._root in _LIST_ROOTS and not self._other_names)
         return NoRows(NO_ITEMS) if is_empty else self._no_feed("")
 
-    def target(self, name: str) -> tuple[Item, str, str]:
+    def _target(self, name: str) -> tuple[Item, str, str]:
         """Returns the mapping and the key under which the text of an element with this name is stored, and its field
         (empty if the job does not read it).
         """
@@ -339,7 +333,7 @@ class _Feed:
         parser, is_named = self._parser, local.lower() in _ITEM_NAMES
         line = parser.CurrentLineNumber + self._lines_before
         if self._outside:
-            self._outside[-1].add(self._names[name][2])
+            self._outside[-1].add(self._names(name)[2])
         if self._depth in _ITEM_LEVELS and is_named:
             self._line = line
             self._item_at = parser.CurrentByteIndex
@@ -350,7 +344,7 @@ class _Feed:
             return
         self._outside.append(_Outside(local, line, is_item=is_named and self._depth > max(_ITEM_LEVELS)))
         for attribute in attributes[::2]:
-            self._outside[-1].add(self._names[attribute][2])
+            self._outside[-1].add(self._names(attribute)[2])
         if self._depth > 1 and len(self._other_names) < _NAMES_SHOWN:
             self._other_names[local] = None
 
@@ -382,14 +376,14 @@ class _Feed:
         path = self._path
         if len(path) + self._depth >= MAX_DEPTH:
             raise self._error(_TOO_DEEP)
-        if len(path) == 1 and not self._members and not _MARKED_UP.isdisjoint(self._names[path[0]][1:]):
+        if len(path) == 1 and not self._members and not _MARKED_UP.isdisjoint(self._names(path[0])[1:]):
             is_html = _is_within_lines(tag) is not None or _separates_words(tag) is not None
             self._is_markup = self._is_markup or is_html or not _is_blank(self._texts)
         if self._is_markup:
             self._separate("p" if tag == "sup" else tag)  # 5<sup>2</sup> is not 52
             return
         target, key = self._place()
-        is_object = len(path) == 1 and self._names[path[0]][2]
+        is_object = len(path) == 1 and self._names(path[0])[2]
         self._add_text(self._members if is_object else target, "" if is_object else key)
 
     def _separate(self, tag: str) -> None:
@@ -399,7 +393,7 @@ class _Feed:
     def _end_field(self, name: str) -> None:
         path = self._path
         if len(path) == 1:
-            target, key, role = self._names[path.pop()]
+            target, key, role = self._names(path.pop())
             if self._members:
                 self._end_object(target, key, role)
             else:
@@ -442,13 +436,13 @@ class _Feed:
 
     def _place(self) -> tuple[Item, str]:
         """Returns the mapping and the key under which the text of the open element is stored."""
-        target, key, role = self._names[self._path[0]]
+        target, key, role = self._names(self._path[0])
         if len(self._path) == 1:
             return target, key
-        last = self._names[self._path[-1]][1]
+        last = self._names(self._path[-1])[1]
         if not role:
             return target, f"{key}.{last}"
-        return self._members, last if len(self._path) == 2 else f"{self._names[self._path[1]][1]}.{last}"
+        return self._members, last if len(self._path) == 2 else f"{self._names(self._path[1])[1]}.{last}"
 
     def _add_text(self, target: Item, key: str) -> None:
         text = "".join(self._texts).strip()
@@ -457,10 +451,10 @@ class _Feed:
             _add(target, key, text)
 
     def _add_attributes(self, key: str, attributes: list[str]) -> None:
-        is_member = len(self._path) > 1 and self._names[self._path[0]][2]
+        is_member = len(self._path) > 1 and self._names(self._path[0])[2]
         target, before = (self._members, "") if is_member else (self._plain, key)
         for name, value in zip(attributes[::2], attributes[1::2], strict=True):
-            attribute = self._names[name][1]
+            attribute = self._names(name)[1]
             # Attributes from other namespaces, such as xsi:nil, do not affect a price.
             if value.strip() and not name.startswith(("xml", "rdf:")) and not (is_member and ":" in attribute):
                 _add(target, f"{before}@{attribute}", value.strip())
@@ -470,7 +464,7 @@ class _Feed:
         for name, value in zip(attributes[::2], attributes[1::2], strict=True):
             if name.startswith("xmlns:") and _is_google(value) and name[6:] not in self._google_prefixes:
                 self._google_prefixes.add(name[6:])
-                self._names.clear()
+                self._names.cache_clear()
 
     def _end_item(self) -> None:
         if self._item_at is not None and self._parser.CurrentByteIndex - self._item_at > MAX_ITEM_BYTES:
@@ -487,7 +481,7 @@ class _Feed:
                     if name in plain:
                         plain["description"] = plain.pop(name)
                         break
-        self._found.append(({**self._plain, **self._google}, self._line))
+        self.items.append(({**self._plain, **self._google}, self._line))
         self._plain.clear()
         self._google.clear()
         self._texts.clear()
@@ -522,18 +516,6 @@ class _Outside:
         self._roles.add(role)
         if self._is_item or self._roles >= _LOOKS_LIKE_PRODUCT:
             raise InvalidInput(f"line {self._line}: {_MISPLACED.format(shown_name(self._name))}")
-
-
-class _Names(dict[str, tuple[Item, str, str]]):
-    """A cache of the mapping, the key and the field for each element name. `_Feed.target` computes missing entries."""
-
-    def __init__(self, feed: _Feed) -> None:
-        super().__init__()
-        self._feed = feed
-
-    def __missing__(self, name: str) -> tuple[Item, str, str]:
-        self[name] = found = self._feed.target(name)
-        return found
 
 
 def _is_blank(texts: list[str]) -> bool:

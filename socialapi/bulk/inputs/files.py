@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import attrs
 
@@ -452,64 +452,6 @@ _BINARY: Final = (
 )
 
 
-class _FileReader(ThreadedReader[L]):
-    """The base class of file readers. If a remote file is read several times, the same version is read each time."""
-
-    def __init__(self, selection: Selection[L], network: Network | None) -> None:
-        self._selection = selection
-        self._stores = Stores(network)
-        self._versions: dict[str, FileVersion] = {}
-        self._bytes_read = 0
-        super().__init__()
-
-    def version_of(self, address: str) -> FileVersion:
-        """Returns the version of the file at an address. Raises InvalidInput if it cannot be opened."""
-        if address not in self._versions:
-            try:
-                self._open_address(address).close()
-            except InvalidInput as problem:
-                raise InvalidInput(f"{name_of(address)}: {problem.message}") from None
-        return self._versions[address]
-
-    def _opened(self, source: Input) -> contextlib.AbstractContextManager[InputFile]:
-        return opened(source, self._selection.instead_of_paths, self._open_address)
-
-    def _open_address(self, address: str) -> RemoteFile:
-        file = self._stores.open(address, self._versions.get(address))
-        self._versions[address] = file.version
-        if not (self._selection.form.guesses or file.is_delimited):
-            file.close()
-            raise InvalidInput(
-                "the server does not report the file's length, so an incomplete download could go unnoticed, and the "
-                "missing rows would be removed"
-            )
-        return file
-
-
-class FileReader(_FileReader[L]):
-    """Reads one file."""
-
-    def __init__(self, source: Input, selection: Selection[L], network: Network | None = None) -> None:
-        self._source = source
-        self._file: InputFile | None = None
-        if not isinstance(source, str | os.PathLike):
-            self.why_not_flushed = "an open file or pipe is read in blocks of bytes, so yield its rows from a generator"
-        super().__init__(selection, network)
-
-    def _fraction(self) -> float | None:
-        if self._file is None or not self._file.size:
-            return None
-        return min(1.0, self._bytes_read / self._file.size)
-
-    def _read(self) -> Generator[Block[L], None, None]:
-        with self._opened(self._source) as file:
-            self._file = file
-            with contextlib.closing(read_file(file, self._selection)) as blocks:
-                for block in blocks:
-                    self._bytes_read = max(self._bytes_read, file.position)
-                    yield block
-
-
 def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], None, None]:
     """Yields the rows of a file in blocks. If reading fails, raises the error after the rows before it."""
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
@@ -649,50 +591,43 @@ def _refuse_other_format(read: Format, text: bytes, extension: str, selection: S
 NO_ROWS: Final = "none of the files has any rows"
 
 
-def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
+def is_pattern(path: str | os.PathLike[str]) -> bool:
     """Returns whether a path is a pattern for other paths. A path that exists is never a pattern."""
-    if not isinstance(records, str | os.PathLike):
-        return False
-    text = os.fsdecode(records)
+    text = os.fsdecode(path)
     if is_address(text):  # `?` and `[` have another meaning in a URL
         return glob.has_magic(text) and scheme_of(text) != "https"
     return glob.has_magic(text) and text.isprintable() and not os.path.lexists(text)
 
 
-def open_files(records: Any, selection: Selection[L], network: Network | None = None) -> ThreadedReader[L]:
-    """Returns the reader for a path, a pattern, a list of paths and patterns, or an open file.
-    Raises InvalidInput if an open file does not return bytes, or if a pattern matches no file.
-    """
-    given = [records] if is_pattern(records) else records
-    if isinstance(given, list | tuple):
-        return FilesReader(given, selection, network)
-    if not isinstance(records, str | os.PathLike) and (reason := why_not_binary(records)) is not None:
-        raise InvalidInput(reason)
-    return FileReader(records, selection, network)
-
-
-class FilesReader(_FileReader[L]):
-    """Reads several files as one input, whose rows are numbered consecutively.
+class FilesReader(ThreadedReader[L]):
+    """Reads the file at a path, an open file, or several files as one input, whose rows are numbered consecutively.
 
     Files that match a pattern are read in alphabetical order, and the files in a list in the order of the list. Each
-    file may have different columns. The reader checks that every file exists before it reads the first one, so that a
-    missing file is reported before anything is sent.
+    file may have different columns. The reader checks that every one of several files exists before it reads the first
+    one, so that a missing file is reported before anything is sent. If a remote file is read several times, the same
+    version is read each time.
 
-    Raises InvalidInput if a pattern matches no file.
+    Raises InvalidInput if an open file does not return bytes, or if a pattern matches no file.
     """
 
-    def __init__(
-        self, given: Sequence[str | os.PathLike[str]], selection: Selection[L], network: Network | None = None
-    ) -> None:
+    def __init__(self, records: Any, selection: Selection[L], network: Network | None = None) -> None:
+        self._selection = selection
+        self._stores = Stores(network)
+        self._versions: dict[str, FileVersion] = {}
+        given = records if isinstance(records, list | tuple) else [records]
+        self._open_file: BinaryFile | None = None
+        if not isinstance(records, list | tuple | str | os.PathLike):
+            if (reason := why_not_binary(records)) is not None:
+                raise InvalidInput(reason)
+            self._open_file, given = records, []
+            self.why_not_flushed = "an open file or pipe is read in blocks of bytes, so yield its rows from a generator"
         # Local patterns are matched now, so that a file that appears while the job runs is not read. Remote patterns
         # are matched later, in the reading thread.
         self._found = [(each, path) for each in given for path in _matching(each)]
         self.paths: list[str] = [path for _, path in self._found]
-        self._size = 0
-        self._bytes_before = 0
         self._names: list[str] = []
         self._starts: list[int] = []
-        super().__init__(selection, network)
+        super().__init__()
 
     def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
         """Excludes the job's output files from the files that patterns match. Raises InvalidInput if no file is left."""
@@ -700,7 +635,7 @@ class FilesReader(_FileReader[L]):
         for given, path in self._found:
             if not (is_pattern(given) and any(same_file(path, own) for own in paths)):
                 self.paths.append(path)
-        if not self.paths:
+        if self._found and not self.paths:
             raise InvalidInput("the pattern matches only files that the job itself writes")
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
@@ -719,27 +654,50 @@ class FilesReader(_FileReader[L]):
         ]
         return self.paths
 
-    def _fraction(self) -> float | None:
-        return min(1.0, (self._bytes_before + self._bytes_read) / self._size) if self._size else None
+    def version_of(self, address: str) -> FileVersion:
+        """Returns the version of the file at an address. Raises InvalidInput if it cannot be opened."""
+        if address not in self._versions:
+            try:
+                self._open_address(address).close()
+            except InvalidInput as problem:
+                raise InvalidInput(f"{name_of(address)}: {problem.message}") from None
+        return self._versions[address]
+
+    def _opened(self, source: Input) -> contextlib.AbstractContextManager[InputFile]:
+        return opened(source, self._selection.instead_of_paths, self._open_address)
+
+    def _open_address(self, address: str) -> RemoteFile:
+        file = self._stores.open(address, self._versions.get(address))
+        self._versions[address] = file.version
+        if not (self._selection.form.guesses or file.is_delimited):
+            file.close()
+            raise InvalidInput(
+                "the server does not report the file's length, so an incomplete download could go unnoticed, and the "
+                "missing rows would be removed"
+            )
+        return file
 
     def _read(self) -> Generator[Block[L], None, None]:
-        sizes = [self._bytes_of(path) for path in self.find()]
+        sources: Sequence[Input] = self.find() if self._open_file is None else [self._open_file]
+        are_several = len(sources) > 1
+        sizes = [self._bytes_of(path) for path in self.paths] if are_several else [0]
         self._size = sum(sizes)
-        if self._selection.form.layout is not None and len(self.paths) > 1:
+        if self._selection.form.layout is not None and are_several:
             self._compare_heads()
-        number, named = 0, Counter(map(name_of, dict.fromkeys(self.paths)))
-        for at, (path, size) in enumerate(zip(self.paths, sizes, strict=True), 1):
+        number, bytes_before, named = 0, 0, Counter(map(name_of, dict.fromkeys(self.paths)))
+        for at, (source, size) in enumerate(zip(sources, sizes, strict=True), 1):
             self._starts.append(number + 1)
-            last, name = 0, name_of(path)
+            last, name = 0, name_of(source)
             # The names of two files may differ only in a hidden part, such as the query of an address.
             self._names.append(f"{name} ({at})" if named[name] > 1 else name)
-            with self._opened(path) as file, contextlib.closing(self._rows(file)) as blocks:
+            with self._opened(source) as file, contextlib.closing(self._rows(file, bytes_before)) as blocks:
+                if not are_several:
+                    self._size = file.size
                 for block in blocks:
                     yield attrs.evolve(block, first_number=block.first_number + number) if number else block
                     last = block.first_number + len(block) - 1
                 number += last
-            self._bytes_before += size
-            self._bytes_read = 0
+            bytes_before += size
         if not number:
             raise NoRows(NO_ROWS)
 
@@ -769,7 +727,7 @@ class FilesReader(_FileReader[L]):
             except InvalidInput as problem:
                 changed.append(problem.message)
         del remarks[before:], self._names[:]
-        self._bytes_read = 0
+        self._count_read = 0
         if more := len(changed) - MOST_CHANGED:
             changed[MOST_CHANGED:] = [f"and {more} more files"] * (more > 0)
         if changed:
@@ -788,13 +746,14 @@ class FilesReader(_FileReader[L]):
         # Raised outside `except`: the OSError contains the path, which may be an e-mail address.
         raise InvalidInput(f"{name_of(path)}: {reason}")
 
-    def _rows(self, file: InputFile) -> Generator[Block[L], None, None]:
+    def _rows(self, file: InputFile, bytes_before: int = 0) -> Generator[Block[L], None, None]:
         remarks = self._selection.remarks
         before = len(remarks)
         try:
-            with contextlib.suppress(NoRows), contextlib.closing(read_file(file, self._selection)) as blocks:
+            empty = (NoRows,) if len(self.paths) > 1 else ()
+            with contextlib.suppress(*empty), contextlib.closing(read_file(file, self._selection)) as blocks:
                 for block in blocks:
-                    self._bytes_read = max(self._bytes_read, file.position)
+                    self._count_read = max(self._count_read, bytes_before + file.position)
                     yield block
         finally:
             if len(self.paths) > 1:

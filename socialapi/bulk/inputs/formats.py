@@ -50,9 +50,9 @@ def open_records(records: Any, selection: Selection[L], network: "Network | None
 
         return ArrowReader(records, selection)
     if are_files(records):
-        from socialapi.bulk.inputs.files import open_files
+        from socialapi.bulk.inputs.files import FilesReader
 
-        return open_files(records, selection, network)
+        return FilesReader(records, selection, network)
     kind = type(records).__name__
     if isinstance(records, bytes | bytearray | memoryview):
         raise InvalidInput(

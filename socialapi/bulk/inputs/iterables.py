@@ -51,14 +51,8 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._blocks: Iterator[Block[L]] = iter(())
         self._end: BaseException | None = None
         """The exception that ended the input. An error is raised after the collected items are returned."""
-        self._items_read = 0
         self._rows_read = self._rows_taken = 0
         self._is_checked = False
-
-    @property
-    def fraction_read(self) -> float | None:
-        """The share of the items that were read, or None if their number is unknown."""
-        return min(1.0, self._items_read / self._size) if self._size else None
 
     @property
     def has_block(self) -> bool:
@@ -71,7 +65,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
     def _take(self, item: Any) -> None:
         """Collects an item. If the item cannot be read as a row, raises InvalidInput with its type and position."""
-        self._items_read += 1
+        self._count_read += 1
         if isinstance(item, self._selection.bundles):
             self._bundle, self.total_rows = self._selection.unbundled(item), None
             self._take_bundled()
@@ -100,7 +94,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             kind = "mapping"
         if kind is None:
             advice = advice_for(type(item))
-            problem = f"item {self._items_read} {self._selection.why_not(item)}"
+            problem = f"item {self._count_read} {self._selection.why_not(item)}"
             raise InvalidInput(f"{problem}; {advice}" if advice else problem)
         if len(self._kinds) >= _KINDS_KEPT and not self._items:
             self._kinds.clear()
@@ -230,7 +224,7 @@ class IterableReader(_ItemReader[L]):
                 self._end = StopIteration()
                 return
         finally:
-            self._items_read += len(self._items) - before
+            self._count_read += len(self._items) - before
         self._take(item)
 
     async def aclose(self) -> None:

@@ -167,10 +167,6 @@ def _line_item(file: BufferedReader, line: bytes) -> Any:
             return found
     except orjson.JSONDecodeError:
         pass
-    return _carefully_decoded(line)
-
-
-def _carefully_decoded(line: bytes) -> Any:
     try:
         # This slower parser also accepts text that is not UTF-8 and numbers of any length, because the object's other
         # values may be usable.
@@ -418,7 +414,7 @@ class JsonWindow:
             else:
                 # A number at the end of the window may continue: the parser would read `1.` as `1`.
                 start, is_number = self._at, self._text[self._at] in "-0123456789"
-                if end < len(self._text) - (_TAIL if is_number else 0) or not self._more_of_item():
+                if end < len(self._text) - (_TAIL if is_number else 0) or not self._more_of_item(self._at):
                     self._go_to(end - (start - self._at))
                     return value, line
 
@@ -428,26 +424,22 @@ class JsonWindow:
         except _RepeatedName as problem:
             return RowProblem(str(problem)), _DECODER.raw_decode(self._text, self._at)[1]
 
-    def _more_of_item(self) -> bool:
-        """Reads more of an item. Raises InvalidInput if it is already too long."""
+    def _more_of_item(self, index: int) -> bool:
+        """Reads more of an item. Raises InvalidInput with the position of this index if the item is already too long."""
         if len(self._text) - self._at > MAX_OBJECT_BYTES:
-            raise self._error(_LONG_ITEM)
+            self._go_to(index)
+            raise self._error(_LONG_ITEM) from None
         return self._more()
 
     def _read_on(self, problem: json.JSONDecodeError) -> None:
         """Extends the window if the error may be due to its end. Raises InvalidInput for any other error."""
-        at_end = problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string")
-        reason = "is not JSON"
-        if at_end:
-            if len(self._text) - self._at <= MAX_OBJECT_BYTES:
-                removed = self._at
-                if self._more():
-                    return
-                problem.pos -= removed  # the text before the item was dropped from the window
-            else:
-                reason = _LONG_ITEM
+        if problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string"):
+            removed = self._at  # the text before the item is dropped from the window
+            if self._more_of_item(problem.pos):
+                return
+            problem.pos -= removed
         self._go_to(min(problem.pos, len(self._text)))
-        raise self._error(reason) from None
+        raise self._error("is not JSON") from None
 
     def _go_to(self, index: int) -> None:
         newlines = self._text.count("\n", self._at, index)

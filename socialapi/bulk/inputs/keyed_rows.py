@@ -16,8 +16,6 @@ from socialapi.bulk.inputs.columns import quoted
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 
-_KINDS_KEPT: Final = 256
-
 _PLAIN_ROW: Final = (
     "a row must name its columns: set row_factory to sqlite3.Row (SQLite) or dict_row (psycopg), pass the DuckDB "
     "relation itself, or make mappings with dict(zip(names, row))"
@@ -50,10 +48,10 @@ class KeyedRow(FrozenRecord):
 def keyed_row(kind: type) -> KeyedRow | None:
     """Returns the way to read rows of this class, or None for ORM entities and for classes without names.
 
-    Supports mappings, rows of SQLite, asyncpg and SQLAlchemy, named tuples, dataclasses, and classes of attrs,
-    pydantic and msgspec. Models of the service are attrs classes as well, so callers must check for them first.
+    Supports rows of SQLite, asyncpg and SQLAlchemy, named tuples, dataclasses, and classes of attrs, pydantic and
+    msgspec. Models of the service are attrs classes as well, so callers must check for them first.
     """
-    return _find(kind)
+    return next((found for adapt in _ADAPTERS if (found := adapt(kind)) is not None), None)
 
 
 def advice_for(kind: type) -> str:
@@ -63,14 +61,6 @@ def advice_for(kind: type) -> str:
     if hasattr(kind, "__arrow_c_stream__"):
         return _TABLE
     return _ENTITY if _is_entity(kind) or hasattr(kind, "_meta") else ""
-
-
-def _mapping(kind: type) -> KeyedRow | None:
-    if not issubclass(kind, Mapping):
-        return None
-    if kind is dict:  # its methods never raise
-        return KeyedRow(lambda item: _texts(tuple(item)), lambda item: tuple(item.values()))
-    return KeyedRow(_guarded(kind, lambda item: _texts(tuple(item))), _guarded(kind, lambda item: tuple(item.values())))
 
 
 def _named_tuple(kind: type) -> KeyedRow | None:
@@ -139,13 +129,8 @@ def _object_with_keys(kind: type) -> KeyedRow | None:
     return KeyedRow(names, _guarded(kind, tuple)) if hasattr(kind, "__iter__") else None
 
 
-_ADAPTERS: Final = (_mapping, _named_tuple, _sqlalchemy_row, _pydantic_model, _object_with_fields, _object_with_keys)
+_ADAPTERS: Final = (_named_tuple, _sqlalchemy_row, _pydantic_model, _object_with_fields, _object_with_keys)
 """The functions to try, in this order, because an object with fields may also have the methods of a mapping."""
-
-
-@functools.lru_cache(maxsize=_KINDS_KEPT)
-def _find(kind: type) -> KeyedRow | None:
-    return next((found for adapt in _ADAPTERS if (found := adapt(kind)) is not None), None)
 
 
 def _is_entity(kind: type) -> bool:
@@ -190,6 +175,6 @@ def _can_be_read(item: Any, name: str) -> bool:
     return True
 
 
-@functools.lru_cache(maxsize=_KINDS_KEPT)
+@functools.lru_cache(maxsize=256)
 def _texts(keys: tuple[Any, ...]) -> tuple[str, ...]:
     return tuple(key if isinstance(key, str) else "" for key in keys)

@@ -17,7 +17,6 @@ from socialapi.internal.unset import UNSET
 
 EXACT_LIMIT: Final = 2**53 - 1
 """The limit up to which a 64-bit float represents every integer exactly."""
-_MAX_EXACT_DIGITS: Final = 15
 _DIGEST_BYTES: Final = 32
 _UUID_BYTES: Final = 16
 _VERSION_OF_DEVICE_IDS: Final = 4
@@ -36,8 +35,11 @@ has_length_of_gtin: Final = re.compile(r"[0-9]{8}|[0-9]{12,14}").fullmatch
 _MISSING_TYPES: Final = frozenset({"NAType", "UnsetType"})
 """The types of missing values in pandas and msgspec."""
 _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
-_SHORT_FLOATS: Final = {2**11 - 1: ("e", (3, 4, 5)), 2**24 - 1: ("f", (6, 7, 8, 9))}
-"""The codes of the smaller float types in the module `struct`, and the numbers of digits that they may need."""
+"""The limits up to which the smaller float types represent every integer exactly."""
+_SHORT_FLOATS: Final = {2: ("e", (3, 4, 5)), 4: ("f", (6, 7, 8, 9))}
+"""The codes of the smaller float types in the module `struct`, and the numbers of digits that they may need, by their
+size in bytes.
+"""
 
 
 def is_gtin(text: str) -> bool:
@@ -47,20 +49,20 @@ def is_gtin(text: str) -> bool:
 
 
 class ShortFloat(float):
-    """A number from a float type smaller than Python's. The smaller type represents integers up to `limit` exactly."""
+    """A number from a float type of 2 or 4 bytes. It has its size as an attribute, as NumPy's numbers do."""
 
-    __slots__ = ("limit",)
-    limit: int
+    __slots__ = ("itemsize",)
+    itemsize: int
 
-    def __new__(cls, value: float, size_bytes: int) -> Self:
+    def __new__(cls, value: float, itemsize: int) -> Self:
         """Returns a number from a float type of this size in bytes."""
         found = super().__new__(cls, value)
-        found.limit = _LIMITS_BY_BYTES.get(size_bytes, EXACT_LIMIT)
+        found.itemsize = itemsize
         return found
 
     def __str__(self) -> str:
         """Returns the shortest decimal number that the smaller type stores as this number: 249.99."""
-        code, counts = _SHORT_FLOATS.get(self.limit, ("d", ()))
+        code, counts = _SHORT_FLOATS[self.itemsize]
         texts = (f"{float(self):.{count}g}" for count in counts)
         exact = (float(text) for text in texts if struct.unpack(code, struct.pack(code, float(text)))[0] == self)
         return repr(next(exact, float(self)))
@@ -163,7 +165,7 @@ def _whole(value: Any) -> int:
     whole = int(value)
     if whole != value:
         raise NoDigits(NOT_TEXT)
-    if abs(whole) > _limit(value):
+    if abs(whole) > _LIMITS_BY_BYTES.get(getattr(value, "itemsize", 8), EXACT_LIMIT):
         raise NoDigits(INEXACT)
     return whole
 
@@ -173,17 +175,8 @@ def _of_decimal(value: Decimal) -> int:
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
         raise NoDigits(INFINITE)
-    if exponent > 0 and (value.adjusted() > _MAX_EXACT_DIGITS or abs(value) > EXACT_LIMIT):
+    if exponent > 0 and value.copy_abs() > EXACT_LIMIT:
         raise NoDigits(INEXACT)
-    if -exponent > _MAX_DECIMALS:
-        raise NoDigits(NOT_TEXT)
-    if value != value.to_integral_value():
+    if -exponent > _MAX_DECIMALS or value != value.to_integral_value():
         raise NoDigits(NOT_TEXT)
     return int(value)
-
-
-def _limit(value: Any) -> int:
-    if isinstance(value, ShortFloat):
-        return value.limit
-    # NumPy's numbers have their size as an attribute.
-    return _LIMITS_BY_BYTES.get(getattr(value, "itemsize", 8), EXACT_LIMIT)

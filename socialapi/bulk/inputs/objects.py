@@ -51,7 +51,7 @@ Item = tuple[Any, int]
 """A value, or the problem with it, and the number of its first line."""
 Object = Mapping[Any, Any] | RowProblem
 """A mapping, or the problem with a value that is not a mapping."""
-Keys = tuple[Any, ...]
+Keys = frozenset[Any]
 Found = tuple[tuple[str, ...], L]
 """The sorted names of an object, and their layout."""
 
@@ -82,24 +82,20 @@ class ObjectBlocks(Generic[L]):
         ]
         # An unreadable row gets the keys of the object before it, or of the first object, so that it does not end
         # a block.
-        last: Keys = next((tuple(item) for item in objects if not isinstance(item, RowProblem)), ())
-        keys = [last := last if isinstance(item, RowProblem) else tuple(item) for item in objects]
+        last: Keys = next((frozenset(item) for item in objects if not isinstance(item, RowProblem)), frozenset())
+        keys = [last := last if isinstance(item, RowProblem) else frozenset(item) for item in objects]
         found = {each: self._layout_or_problem(each) for each in dict.fromkeys(keys)}
         problems = [each for each in found.values() if isinstance(each, RowProblem)]
         if len(problems) == len(found) and first_number == 1:
             raise InvalidInput(problems[0].reason)
         start = 0
-        for _, same in groupby(keys, key=lambda each: _set_of(found[each])):
+        for same_keys, same in groupby(keys):
             stop = start + len(list(same))
-            part, of_part, layout = (
-                objects[start:stop],
-                None if lines is None else lines[start:stop],
-                found[keys[start]],
-            )
+            part, layout = objects[start:stop], found[same_keys]
             if isinstance(layout, RowProblem):
                 part = [item if isinstance(item, RowProblem) else layout for item in part]
-                layout = self._layout_of(())
-            yield _block(part, layout, first_number + start, of_part)
+                layout = self._layout_of(frozenset())
+            yield _block(part, layout, first_number + start, None if lines is None else lines[start:stop])
             start = stop
 
     def _look_at(self, objects: Sequence[Any]) -> None:
@@ -115,7 +111,7 @@ class ObjectBlocks(Generic[L]):
         if set(map(type, objects)) != {dict}:
             return None
         dictionaries = cast("Sequence[dict[Any, Any]]", objects)
-        keys = tuple(dictionaries[0])
+        keys = frozenset(dictionaries[0])
         if len(keys) > MAX_KEYS_COMPARED or set(map(len, dictionaries)) != {len(keys)}:
             return None
         try:  # the same number of keys and no missing key mean the same keys
@@ -139,17 +135,12 @@ class ObjectBlocks(Generic[L]):
         return self._remembered_layout_of(keys) if is_small else self._new_layout(keys)
 
     def _new_layout(self, keys: Keys) -> Found[L]:
-        # Sorted, so that the result does not depend on the order of the keys.
-        names = tuple(sorted(filter(_is_text, keys)))
+        names = tuple(sorted(filter(_is_text, keys)))  # the order of a set is random
         return names, self._selection.of_keys(names)
 
 
 def _is_text(key: Any) -> bool:
     return isinstance(key, str)
-
-
-def _set_of(found: Found[L] | RowProblem) -> object:
-    return found if isinstance(found, RowProblem) else found[0]
 
 
 def _block(objects: Sequence[Object], found: Found[L], first_number: int, lines: Sequence[int] | None) -> Block[L]:

@@ -324,7 +324,7 @@ class Reader(abc.ABC, Generic[C]):
     """
 
     paths: Sequence[str] = ()
-    """The paths, if the input has several files."""
+    """The paths of the files, if the input has any."""
     why_empty: str | None = None
     """The reason why an input that has ended had no rows, if it is known."""
     why_not_flushed: str | None = "a file is read as fast as its rows can be sent"
@@ -334,10 +334,15 @@ class Reader(abc.ABC, Generic[C]):
     on_first_row: Callable[[], None] = staticmethod(lambda: None)
     """A function that is called when a row starts to wait for later rows."""
 
+    _size: int | None = None
+    """The number of bytes, rows or items in the input, if it is known."""
+    _count_read: int = 0
+    """The number of bytes, rows or items that were read."""
+
     @property
-    @abc.abstractmethod
     def fraction_read(self) -> float | None:
         """The share of the input that was read, from 0 to 1, or None if the size is unknown."""
+        return min(1.0, self._count_read / self._size) if self._size else None
 
     @abc.abstractmethod
     async def read_block(self) -> C | None:
@@ -362,9 +367,7 @@ class Reader(abc.ABC, Generic[C]):
         """Excludes the job's output files from the files that patterns match. Files given by name are kept."""
 
     def find(self) -> Sequence[str]:
-        """Returns the paths of an input with several files. Must be called in a thread, because it may query object
-        stores.
-        """
+        """Returns the paths of the files. Must be called in a thread, because it may query object stores."""
         return self.paths
 
     def version_of(self, address: str) -> FileVersion:
@@ -441,14 +444,10 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
     def _read(self) -> Generator[Block[L], None, None]:
         """Yields the rows on demand. Closing the generator releases the input."""
 
-    @abc.abstractmethod
-    def _fraction(self) -> float | None:
-        """Returns the share of the input that has been read so far."""
-
     @property
     def fraction_read(self) -> float | None:
         """The share of the input that was read, or None if its size is unknown, as for a pipe."""
-        return 1.0 if self._finished else self._fraction()
+        return 1.0 if self._finished else super().fraction_read
 
     async def read_block(self) -> Block[L] | None:
         """Returns the next rows of the input. After a cancelled call, returns the rows that the cancelled call would

@@ -71,10 +71,6 @@ def _supported_scheme_of(address: str) -> str:
 class Body(Protocol):
     """The body of a response, which contains a file or a range of it."""
 
-    @property
-    def is_delimited(self) -> bool:
-        """Whether the end of the body can be distinguished from a lost connection."""
-
     def read(self, size: int) -> bytes:
         """Returns the next bytes, at most `size`, or no bytes at the end."""
 
@@ -118,7 +114,10 @@ class RemoteFile(io.RawIOBase):
     @property
     def is_delimited(self) -> bool:
         """Whether the end of the file can be distinguished from a lost connection."""
-        return self.size is not None or self._opened().is_delimited
+        if self.size is not None:
+            return True
+        body = self._opened()  # object stores report the size of every file
+        return isinstance(body, _Reply) and body.is_delimited
 
     def readable(self) -> bool:
         """Returns True."""
@@ -491,6 +490,7 @@ class _Reply:
 
     @property
     def is_delimited(self) -> bool:
+        """Whether the end of the body can be distinguished from a lost connection."""
         return (
             self.reply.content_length is not None
             or self.reply.headers.get("Transfer-Encoding", "").lower() == "chunked"
@@ -508,20 +508,6 @@ class _Reply:
 
 
 # Buckets -------------------------------------------------------------------------------------------------------------
-
-
-@attrs.frozen(eq=False, repr=False)
-class _File:
-    """The content of a file that fsspec has opened."""
-
-    file: Any
-    is_delimited: bool = True
-
-    def read(self, size: int) -> bytes:
-        return bytes(self.file.read(size))
-
-    def close(self) -> None:
-        self.file.close()
 
 
 def _version_in(info: Mapping[str, Any]) -> FileVersion:
@@ -549,7 +535,7 @@ class _OtherStore:
             raise InvalidInput(_CHANGED)
         file = self.files.open(self.address, "rb")
         file.seek(start)
-        return _File(file)
+        return cast("Body", file)
 
     def close(self) -> None:
         """Does nothing, because fsspec shares the connections of a store between files."""
@@ -582,7 +568,6 @@ class _Object:
 
     body: Any
     loop: asyncio.AbstractEventLoop
-    is_delimited: bool = True
 
     def read(self, size: int) -> bytes:
         return cast("bytes", _fsspec().asyn.sync(self.loop, self.body.read, size))

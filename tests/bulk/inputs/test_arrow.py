@@ -434,4 +434,4 @@ async def test_a_number_of_a_word_that_there_is_not_ends_the_table_after_the_row
     ]
     rows, error = await read_until_error(pyarrow.Table.from_batches(batches), InvalidInput)
     assert values(rows) == [["a@b.example"], ["c@d.example"], []]
-    assert str(error).endswith("it is damaged, or pyarrow does not support it (KeyError)")
+    assert str(error).endswith("it is damaged, or pyarrow does not support it (ArrowIndexError)")

@@ -247,9 +247,6 @@ class FailingToClose(ThreadedReader[IdentifierLayout]):
         self.go_on = threading.Event()
         super().__init__()
 
-    def _fraction(self) -> float | None:
-        return None
-
     def _read(self) -> Generator[UserBlock, None, None]:
         try:
             self.go_on.wait(10)

@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from socialapi.bulk.inputs.arrow import ArrowReader
-from socialapi.bulk.inputs.files import FileReader, FilesReader
+from socialapi.bulk.inputs.files import FilesReader
 from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import AudienceUser, Operation
@@ -23,9 +23,9 @@ async def some_users() -> AsyncIterator[AudienceUser]:
 
 
 async def test_each_kind_of_input_has_its_reader(tmp_path: Path) -> None:
-    assert isinstance(open_users("crm.csv"), FileReader)
-    assert isinstance(open_users(tmp_path), FileReader)
-    assert isinstance(open_users(io.BytesIO()), FileReader)
+    assert isinstance(open_users("crm.csv"), FilesReader)
+    assert isinstance(open_users(tmp_path), FilesReader)
+    assert isinstance(open_users(io.BytesIO()), FilesReader)
     assert isinstance(open_users(["a.csv", tmp_path]), FilesReader)
     assert isinstance(open_users(pyarrow.table({"email": []})), ArrowReader)
     assert isinstance(open_users([]), IterableReader)

@@ -68,10 +68,14 @@ WORK: Final = Work(
     also={"refused": "refused (429)"},
     cannot={"all others": "they do not pack several people into one operation"},
     notes=(
-        "Two processes and the stub need one core each; with fewer cores, they reach a smaller share. A job shorter than a "
-        "minute may exceed 100%, because requests may go out early within a window.",
-        "A quarter of the phone numbers in the mixed file are not valid in their region. Each of them is judged by itself, "
-        "and reported, which takes about ten times as long as reading a valid one.",
+        (
+            "Two processes and the stub need one core each; with fewer cores, they reach a smaller share. A job shorter "
+            "than a minute may exceed 100%, because requests may go out early within a window."
+        ),
+        (
+            "A quarter of the phone numbers in the mixed file are not valid in their region. Each of them is judged by "
+            "itself, and reported, which takes about ten times as long as reading a valid one."
+        ),
     ),
     prepare=prepare,
 )

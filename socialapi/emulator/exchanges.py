@@ -146,9 +146,7 @@ class Exchanges:
         for each in self._kept:
             if str(each.record.number) == number:
                 return each
-        message = (
-            f"there is no request {number} among the latest {KEPT}, and only those are kept with their bodies"
-        )
+        message = f"there is no request {number} among the latest {KEPT}, and only those are kept with their bodies"
         raise Refusal(404, "NOT_FOUND", message, parameter="number")
 
     def clear(self) -> None:

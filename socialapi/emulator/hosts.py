@@ -35,8 +35,7 @@ class Authority:
 
 
 def parse_authority(text: str) -> Authority | None:
-    """Returns the host and port of a `Host` header or a URL, or None if the string is invalid or has user information.
-    """
+    """Returns the host and port of a `Host` header or a URL, or None if the string is invalid or has user information."""
     match = _AUTHORITY.fullmatch(text)
     if match is None:
         return None

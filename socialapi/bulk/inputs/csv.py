@@ -240,8 +240,8 @@ def _refuse_rows_above(
         is_row = not is_cut and not is_label and layout.is_row([*cells, *[""] * (width - len(cells))][:width])
         if not is_comment(cells) and (is_full or is_person or is_row):
             raise InvalidInput(
-                f"line {number} looks like a row, but is above the names on line {line}: move it below them, or set "
-                f"header_line={line} if it is not a row"
+                f"line {number} looks like a row, but is above the names on line {line}: move it below them, or, if it "
+                f"is not a row, set header_line={line}"
             )
 
 

@@ -312,8 +312,7 @@ def sample_with_escapes(file: BufferedReader) -> bytes:
 
 
 def with_escapes(dialect: Dialect, sample: bytes, line: int) -> Dialect:
-    """Returns the dialect with the escapes under which the most rows have as many cells as there are names in `line`.
-    """
+    """Returns the dialect with the escapes under which the most rows have as many cells as there are names in `line`."""
     text = sample.decode("utf-8", "surrogateescape")
     lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= SAMPLE_BYTES:

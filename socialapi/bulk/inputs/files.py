@@ -577,8 +577,7 @@ def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> For
 
 
 def _refuse_other_format(read: Format, text: bytes, extension: str, selection: Selection[Any]) -> None:
-    """Raises InvalidInput if a text file certainly has a different format than its extension says. Layouts report that.
-    """
+    """Raises InvalidInput if a text file certainly has a different format than its extension says. Layouts report that."""
     if selection.form.layout is not None or extension not in FORMATS:
         return
     if read is not read_json_lines and _is_json(text):

@@ -439,8 +439,7 @@ _between_codes: Final = re.compile(r"[\s,;|/]+").split
 
 
 def gtins_in(text: str) -> list[str]:
-    """Returns the GTINs in a cell, with names, spaces and hyphens removed, or an empty list if any of them is invalid.
-    """
+    """Returns the GTINs in a cell, with names, spaces and hyphens removed, or an empty list if any of them is invalid."""
     for pieces in ([text], _between_codes(text)):
         found = [_not_digits.sub("", labelled[1]) for each in pieces if (labelled := _is_labelled(each)) is not None]
         if len(found) == len(pieces) and all(map(is_gtin, found)):

@@ -156,8 +156,6 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
         return None
     if found.keys() <= {"currency", "decimals", ""}:
         return ""
-    if _EXACT.isdisjoint(found) and is_in_small_units(str(given.get("type", ""))):
-        return None
     currency, decimals = next(iter(currencies), ""), next(iter(written), None)
     code = known_currency(currency)
     smallest = None if code is None or code in _STRIPE_EXCEPTIONS else decimals_of(code)
@@ -166,8 +164,8 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
     elif decimals is not None:
         amount = _amount_with_decimals(plain[0], decimals)
     else:
-        is_open = "amount" in found and smallest != 0 and _may_be_cents(plain[0])
-        amount = None if is_open else str(plain[0])
+        may_be_cents = "amount" in found and smallest != 0 and _may_be_cents(plain[0])
+        amount = None if may_be_cents or is_in_small_units(str(given.get("type", ""))) else str(plain[0])
     if amount is None or not currency:
         return amount
     return f"{amount} {currency}" if code is None else with_currency(amount, code)

@@ -443,7 +443,10 @@ async def test_a_small_table_above_another_is_not_read() -> None:
     report = f"Meeting ID,Topic,User Email,Participants\n1,Demo,{ANN},2\n\nName,User Email,Guest\nBob,{BOB},No\n"
     found = await reading(report)
     assert found.rows == []
-    assert found.error == "line 4: names the columns again, but differently: if it names those of this file, give header_line=4"
+    assert (
+        found.error
+        == "line 4: names the columns again, but differently: if it names those of this file, give header_line=4"
+    )
     found = await reading(report, form=TableForm(header_line=4))
     assert found.rows == [[BOB]]
 

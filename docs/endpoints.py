@@ -21,6 +21,7 @@ import socialapi.routes.oauth
 import socialapi.routes.platform
 from socialapi import Client, resources, types
 from socialapi.routes.route import Route
+from socialapi.wire.paging import PageSizes
 
 ROOT: Final = Path(__file__).parents[1]
 TABLE: Final = ROOT / "docs" / "endpoints.md"
@@ -97,11 +98,10 @@ class Method:
     path: str
     function: Any
 
-    @property
-    def text(self) -> str:
-        """The method with its arguments, and with `await` if it is a coroutine."""
+    def text(self, route: Route[Any]) -> str:
+        """Returns the method with its arguments, and with `await` if it is a coroutine."""
         call = f"await {self.path}" if inspect.iscoroutinefunction(self.function) else self.path
-        return f"`{call}`{_arguments(self.function)}"
+        return f"`{call}`{_arguments(self.function, route)}"
 
     @property
     def returns(self) -> str:
@@ -133,7 +133,7 @@ class Row:
 
     def line(self) -> str:
         """Returns the row in Markdown."""
-        cells = (f"{self.route.method} `{self.route.path}`", "; ".join(each.text for each in self.methods))
+        cells = (f"{self.route.method} `{self.route.path}`", "; ".join(each.text(self.route) for each in self.methods))
         return f"| {' | '.join(cells)} | {self.result} | {self.credential} | {self.shape} |"
 
     @property
@@ -184,22 +184,31 @@ def _method(group: str, name: str) -> Method:
     return Method(f"{GROUPS[group]}.{name}", getattr(getattr(resources, group), name))
 
 
-def _arguments(method: Any) -> str:
-    """Returns the arguments of a method, optional ones in brackets, without the options of jobs."""
+def _arguments(method: Any, route: Route[Any]) -> str:
+    """Returns the arguments of a method, optional ones in brackets, without the options of jobs. Arguments that must be
+    named end with `=`, and page sizes have their bounds.
+    """
     required, optional = list[str](), list[str]()
     for name, parameter in inspect.signature(method).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             unpacked = next(iter(typing.get_args(parameter.annotation)), dict)
             fields: Any = getattr(types, getattr(unpacked, "__forward_arg__", ""), unpacked)
             if not typing.is_typeddict(fields) or fields.__name__.endswith("Keywords"):
-                optional.append(f"**{name}")
+                optional.append(f"`**{name}`")
                 continue
             for each in typing.get_type_hints(fields):
-                (required if each in fields.__required_keys__ else optional).append(each)
+                (required if each in fields.__required_keys__ else optional).append(f"`{each}=`{_bounds(route, each)}")
         elif name != "self":
-            (required if parameter.default is parameter.empty else optional).append(name)
-    listed = [", ".join(f"`{each}`" for each in names) for names in (required, optional)]
-    return f" {listed[0]}".rstrip() + (f" [{listed[1]}]" if optional else "")
+            sign = "=" if parameter.kind is inspect.Parameter.KEYWORD_ONLY else ""
+            shown = f"`{name}{sign}`{_bounds(route, name)}"
+            (required if parameter.default is parameter.empty else optional).append(shown)
+    return f" {', '.join(required)}".rstrip() + (f" [{', '.join(optional)}]" if optional else "")
+
+
+def _bounds(route: Route[Any], name: str) -> str:
+    """Returns the bounds of a page size, in parentheses, or an empty string for any other argument."""
+    sizes = PageSizes.of(route.family, route.query, {})
+    return f" ({sizes.least} to {sizes.most:,})" if sizes is not None and name == sizes.parameter else ""
 
 
 def _uses(body: list[ast.stmt], modules: dict[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -233,8 +242,8 @@ def markdown() -> str:
         "`docs/endpoints.py` generates this table of all endpoints from the code. The emulator serves all of",
         "them.",
         "",
-        "- *SDK* is the method with its arguments; arguments in brackets are optional. A method with `await`",
-        "  is a coroutine. A method without it sends no request itself.",
+        "- *SDK* is the method with its arguments. Arguments in brackets are optional, and those with `=` must",
+        "  be named. A method with `await` is a coroutine. A method without it sends no request itself.",
         "- *Returns* is the class of the result. Read a `Pager` ([collections](calls.md#collections)) with",
         "  `async for`, and a `Stream` ([streams](streams.md)) with `async with` and `async for`. A `Page`,",
         "  `Items` or `tuple` is complete: read it with `for`.",

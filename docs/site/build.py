@@ -99,9 +99,13 @@ def for_machines(pages: Mapping[str, str]) -> Mapping[str, str]:
     summary = pages["index.md"].split("\n\n")[1].replace("\n", " ")
     groups = [f"## {line[:-1]}" if line.endswith(":") else line for line in lines[1:]]
     names = [link for link in LINK.findall("\n".join(lines)) if link[1] in pages]
-    full = "\n\n".join(f"<!-- {name} -->\n\n{pages[name].strip()}" for _, name in names)
+    about_the_project = frozenset(LINK.findall(listed[2].partition("\nThe project:")[2]))
+    full = "\n\n".join(
+        f"<!-- {link[1]} -->\n\n{pages[link[1]].strip()}" for link in names if link not in about_the_project
+    )
+    about = f"[llms-full.txt](llms-full.txt) has the text of these pages ({len(full) // 1000} kB), except those about the project. Each page begins with a line such as `<!-- {names[0][1]} -->`."
     return {
-        "llms.txt": f"# socialapi\n\n> {summary}\n" + "\n".join(groups) + "\n",
+        "llms.txt": f"# socialapi\n\n> {summary}\n\n{about}\n" + "\n".join(groups) + "\n",
         "llms-full.txt": f"{full}\n",
     }
 

@@ -57,10 +57,10 @@ DOCTOR_HELP: Final = """Check the set-up: version, hosts, this machine's clock, 
 For example: `socialapi doctor --json`. Makes one harmless call with each credential, without renewing tokens. Exit status: 0 no problems,
 2 a setting is missing or wrong, 3 the service refused a credential or could not be reached.
 """
-LIMITS_HELP: Final = """Show how much of each rate limit is left.
+LIMITS_HELP: Final = """Show the rate limits of one harmless call with each credential, as the service reports them.
 
-For example: `socialapi limits --json`. With SOCIALAPI_REDIS_URL, shows the windows that all processes share. Otherwise, makes one harmless
-call with each credential and shows the limits in its response.
+For example: `socialapi limits --json`. With SOCIALAPI_REDIS_URL, shows the state that all processes share. The limits of a running job are
+in its program's `client.limits`.
 """
 
 _FIRST: Final = (

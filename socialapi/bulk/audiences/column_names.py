@@ -108,7 +108,8 @@ WHICH_ONE: Final = _listed("""
 TYPES: Final = _listed("""
     primary, secondary, main, other, work, business, office, home, personal, private, mobile, landline, billing
     shipping, residence, contact, normalized, normalised, lower, lowercase, required, optional, mandatory, raw, text only, with country code
-    privat, geschäftlich, dienstlich, Arbeit, beruflich, Büro, mobil, Kunde, Kontakt, Rechnung, Lieferung, Pflichtfeld, obligatoire, obligatorio
+    privat, geschäftlich, dienstlich, Arbeit, beruflich, Büro, mobil, Mobilfunk, Festnetz, Kunde, Kontakt, Rechnung, Lieferung, Pflichtfeld
+    obligatoire, obligatorio
     personnel, personnelle, perso, professionnel, professionnelle, pro, domicile, bureau, travail, client, acheteur, participant, inscrit, adhérent, membre
     principal, portable, fixe, facturation
     livraison, résidence

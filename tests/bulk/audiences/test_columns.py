@@ -231,7 +231,7 @@ NAMES_BY_KIND = {
         "Diensthandy, Privattelefon, Tél. domicile, No de portable, No. de teléfono, Número de teléfono móvil de contacto, "
         "N. di telefono, Telefono ufficio, N.º de telemóvel, Fone residencial, Vast nummer, Telefoonnr. thuis, "
         "Nr telefonu komórkowego, Telefon kontaktowy, 電話番号(携帯), 連絡先番号, \uff34\uff25\uff2c, "
-        "Celular/WhatsApp, Phone (Mobile), Tel/Handy, Telefon (GSM), Rückrufnummer, Callback number, Please enter your phone number"
+        "Celular/WhatsApp, Phone (Mobile), Tel/Handy, Telefon (GSM), Tel. Festnetz, Rückrufnummer, Callback number, Please enter your phone number"
     ),
     "region": (
         "Default Address Country Code, Country/Region, Billing Country, Shipping Country, MailingCountryCode, CC, "

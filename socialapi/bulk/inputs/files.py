@@ -678,17 +678,21 @@ class FilesReader(ThreadedReader[L]):
 
     def _read(self) -> Generator[Block[L], None, None]:
         sources: Sequence[Input] = self.find() if self._open_file is None else [self._open_file]
-        are_several = len(sources) > 1
-        sizes = [self._bytes_of(path) for path in self.paths] if are_several else [0]
-        self._size = sum(sizes)
-        if self._selection.form.layout is not None and are_several:
-            self._compare_heads()
-        number, bytes_before, named = 0, 0, Counter(map(name_of, dict.fromkeys(self.paths)))
+        sizes, named, are_several = [0], Counter[str](), len(sources) > 1
+        if are_several:
+            sizes = [self._bytes_of(path) for path in self.paths]
+            self._size = sum(sizes)
+            named.update(map(name_of, dict.fromkeys(self.paths)))
+            if self._selection.form.layout is not None:
+                self._compare_heads()
+        number = bytes_before = 0
         for at, (source, size) in enumerate(zip(sources, sizes, strict=True), 1):
             self._starts.append(number + 1)
-            last, name = 0, name_of(source)
-            # The names of two files may differ only in a hidden part, such as the query of an address.
-            self._names.append(f"{name} ({at})" if named[name] > 1 else name)
+            last = 0
+            if are_several:
+                name = name_of(source)
+                # The names of two files may differ only in a hidden part, such as the query of an address.
+                self._names.append(f"{name} ({at})" if named[name] > 1 else name)
             with self._opened(source) as file, contextlib.closing(self._rows(file, bytes_before)) as blocks:
                 if not are_several:
                     self._size = file.size

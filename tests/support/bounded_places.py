@@ -247,8 +247,7 @@ an item of a feed
 a file with settings, logins, a layout or certificates
     internal/private_files.py read_small read
 an archive, beyond 32 bytes for each byte of its content
-    bulk/inputs/files.py _Packed.read read
-    bulk/inputs/files.py _Unpacked.readinto read
+    bulk/inputs/files.py _Unpacked._read read
 recorded names of columns
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks

@@ -172,16 +172,6 @@ def _explained() -> Iterator[None]:
         raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
 
 
-def _names_of(schema: Any, selection: Selection[Any]) -> Sequence[str]:
-    """Returns the column names, followed by those paths of the selection that lead into columns of structs, lists or
-    maps.
-    """
-    is_nested = pyarrow_for("a table").types.is_nested
-    nested = {field.name for field in schema if is_nested(field.type)}
-    paths = (path for path in selection.paths if not positions_of((path,), schema.names))
-    return [*schema.names, *(path for path in paths if path.partition(".")[0] in nested)]
-
-
 def _root_of(schema: Any, path: str) -> int:
     return int(schema.get_field_index(path.partition(".")[0]))
 
@@ -199,8 +189,13 @@ def _within(kind: Any) -> Any:
 
 
 def _layout_of(schema: Any, selection: Selection[L]) -> tuple[Sequence[str], L]:
-    """Returns the column names and paths of a table, and its layout."""
-    names = _names_of(schema, selection)
+    """Returns the column names of a table, followed by those paths of the selection that lead into columns of structs,
+    lists or maps, and the layout of both.
+    """
+    is_nested = pyarrow_for("a table").types.is_nested
+    nested = {field.name for field in schema if is_nested(field.type)}
+    paths = (path for path in selection.paths if not positions_of((path,), schema.names))
+    names = [*schema.names, *(path for path in paths if path.partition(".")[0] in nested)]
     with advice_on_paths([{field.name: _within(field.type) for field in schema}], selection):
         return names, selection.of_table(names)
 

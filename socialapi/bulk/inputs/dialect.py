@@ -75,7 +75,7 @@ class Dialect:
         return csv.reader(
             prepared,
             delimiter=self.delimiter,
-            escapechar="\\" if self.escapes in ("everything", "unquoted") else None,
+            escapechar="\\" if self.escapes_line_ends else None,
             quoting=csv.QUOTE_NONE if self.escapes == "unquoted" else csv.QUOTE_MINIMAL,
             skipinitialspace=True,
             strict=strict,

@@ -82,9 +82,10 @@ _separates_words: Final = re.compile(
 ).fullmatch
 _is_google: Final = re.compile(r"https?://base\.google\.com/n[cs]/1\.0/?").fullmatch
 _is_address: Final = re.compile(r"(?:https?|tag|urn):", re.IGNORECASE).match
-_starts_as_xml: Final = re.compile(
+looks_like_xml: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?[ \t\r\n]*<[?!a-zA-Z]|\xff\xfe<\x00|\xfe\xff\x00<|<\x00\?\x00|\x00<\x00\?"
 ).match
+"""Matches the beginning of XML rather than a table or JSON."""
 _forbidden: Final = re.compile(
     rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#(?:x0*(?:[0-8bcef]|1[0-9a-f])|0*(?:[0-8]|1[12]|1[4-9]|2[0-9]|3[01]));",
     re.IGNORECASE,
@@ -138,11 +139,6 @@ _REASONS: Final[Mapping[str, str]] = {
     errors.XML_ERROR_INCORRECT_ENCODING: "the file is not in the encoding that it declares",
     errors.XML_ERROR_UNKNOWN_ENCODING: _ENCODING,
 }
-
-
-def looks_like_xml(head: bytes) -> bool:
-    """Returns whether a file with this beginning is XML rather than a table or JSON."""
-    return _starts_as_xml(head) is not None
 
 
 def read_items(

@@ -72,33 +72,6 @@ BYTES_PER_ZSTD_MEMBER: Final = 512
 _TINY_MEMBERS: Final = "the archive has too many tiny parts: recompress it as one, for example with zcat <file> | gzip, or zstdcat <file> | zstd"
 
 
-class _Packed:
-    """The bytes of an archive."""
-
-    def __init__(self, stored: BufferedReader, bytes_per_member: int) -> None:
-        self._stored = stored
-        self._bytes_per_member = bytes_per_member
-        self._room = MAX_OVERHEAD_BYTES
-        self._room_for_members = self._most = MAX_SMALL_MEMBERS * bytes_per_member
-
-    def read(self, size: int = -1) -> bytes:
-        """Returns the next bytes. Raises InvalidInput if nearly all bytes read so far are padding, names or empty parts."""
-        data = self._stored.read(size)
-        self._room -= len(data)
-        if self._room < 0:
-            raise InvalidInput(_NO_CONTENT)
-        return data
-
-    def had_content(self, size: int, members: int) -> None:
-        """Records that the bytes read so far contained `size` more bytes of content and the start of `members` more
-        members. Raises InvalidInput if there are too many tiny members.
-        """
-        self._room = min(MAX_OVERHEAD_BYTES, self._room + size * BYTES_PER_CONTENT)
-        self._room_for_members = min(self._most, self._room_for_members + size - members * self._bytes_per_member)
-        if self._room_for_members < 0:
-            raise InvalidInput(_TINY_MEMBERS)
-
-
 _PACKED_BYTES_AT_ONCE: Final = 4_096
 """How many compressed bytes are unpacked at once. This is small because the bytes after each member are copied, and
 members may be small.
@@ -117,9 +90,12 @@ class _Unpacked(io.RawIOBase):
     def __init__(
         self, stored: BufferedReader, new_member: Callable[[], Any], error: type[Exception], bytes_per_member: int
     ) -> None:
-        self._packed = _Packed(stored, bytes_per_member)
+        self._stored = stored
         self._new_member = new_member
         self._error = error
+        self._bytes_per_member = bytes_per_member
+        self._room = MAX_OVERHEAD_BYTES
+        self._room_for_members = MAX_SMALL_MEMBERS * bytes_per_member
         self._data = b""
         self._at = 0
         self._member: Any = None
@@ -127,6 +103,24 @@ class _Unpacked(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def _read(self) -> bytes:
+        """Returns the next bytes. Raises InvalidInput if nearly all bytes read so far are padding, names or empty parts."""
+        data = self._stored.read(READ_BYTES)
+        self._room -= len(data)
+        if self._room < 0:
+            raise InvalidInput(_NO_CONTENT)
+        return data
+
+    def _had_content(self, size: int, members: int) -> None:
+        """Records that the bytes read so far contained `size` more bytes of content and the start of `members` more
+        members. Raises InvalidInput if there are too many tiny members.
+        """
+        self._room = min(MAX_OVERHEAD_BYTES, self._room + size * BYTES_PER_CONTENT)
+        most, less = MAX_SMALL_MEMBERS * self._bytes_per_member, members * self._bytes_per_member
+        self._room_for_members = min(most, self._room_for_members + size - less)
+        if self._room_for_members < 0:
+            raise InvalidInput(_TINY_MEMBERS)
 
     def _unpack(self, member: Any, some: bytes, size: int) -> bytes:
         """Returns at most `size` bytes of content, or none if the member is damaged."""
@@ -147,8 +141,8 @@ class _Unpacked(io.RawIOBase):
             if at == len(data) and needs_input:
                 if size:
                     break
-                self._packed.had_content(0, begun)
-                data, at, begun = self._packed.read(READ_BYTES), 0, 0
+                self._had_content(0, begun)
+                data, at, begun = self._read(), 0, 0
                 if not data and member is not None:
                     raise InvalidInput(_CUT_OFF)
                 if not data:
@@ -174,7 +168,7 @@ class _Unpacked(io.RawIOBase):
         if self._is_damaged and not size:
             raise InvalidInput(_DAMAGED)
         self._member, self._data, self._at = member, data, at
-        self._packed.had_content(size, begun)
+        self._had_content(size, begun)
         return size
 
 
@@ -678,17 +672,21 @@ class FilesReader(ThreadedReader[L]):
 
     def _read(self) -> Generator[Block[L], None, None]:
         sources: Sequence[Input] = self.find() if self._open_file is None else [self._open_file]
-        are_several = len(sources) > 1
-        sizes = [self._bytes_of(path) for path in self.paths] if are_several else [0]
-        self._size = sum(sizes)
-        if self._selection.form.layout is not None and are_several:
-            self._compare_heads()
-        number, bytes_before, named = 0, 0, Counter(map(name_of, dict.fromkeys(self.paths)))
+        sizes, named, are_several = [0], Counter[str](), len(sources) > 1
+        if are_several:
+            sizes = [self._bytes_of(path) for path in self.paths]
+            self._size = sum(sizes)
+            named.update(map(name_of, dict.fromkeys(self.paths)))
+            if self._selection.form.layout is not None:
+                self._compare_heads()
+        number = bytes_before = 0
         for at, (source, size) in enumerate(zip(sources, sizes, strict=True), 1):
             self._starts.append(number + 1)
-            last, name = 0, name_of(source)
-            # The names of two files may differ only in a hidden part, such as the query of an address.
-            self._names.append(f"{name} ({at})" if named[name] > 1 else name)
+            last = 0
+            if are_several:
+                name = name_of(source)
+                # The names of two files may differ only in a hidden part, such as the query of an address.
+                self._names.append(f"{name} ({at})" if named[name] > 1 else name)
             with self._opened(source) as file, contextlib.closing(self._rows(file, bytes_before)) as blocks:
                 if not are_several:
                     self._size = file.size

@@ -129,6 +129,7 @@ async def test_parquet_and_open_files_have_layouts_as_well() -> None:
         await uploaded(as_parquet("b.parquet", Mail=[ANN], customer=[{"phone": PHONE}]), layout="l.toml")
     await lint_records(written("c.csv", f"Mail\n{ANN}\n"), write_layout="c.toml")
     assert await uploaded(io.BytesIO(content_of("c.csv")), layout="c.toml") == held("email", ANN)
+    assert (await lint_records(io.BytesIO(content_of("c.csv")), layout="c.toml")).rows == 1
 
 
 TABLE: Final = f"Kunde;Mail;Telefon\n1;{ANN};{PHONE}\n2;{BOB};{PHONE}\n"

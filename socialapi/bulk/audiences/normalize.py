@@ -345,19 +345,15 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
         self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[Country, bool], Normalizer] | None = None
     ) -> None:
         super().__init__(found)
-        self._in_region: Callable[[Country, bool], Mapping[IdentifierKind, Normalizer]] | None = None
-        if in_region is not None:
-            self._in_region = functools.lru_cache(_REGIONS_KEPT)(
-                lambda region, is_code: {**self, "phone_number": in_region(region, is_code)}
-            )
+        self._in_region = None if in_region is None else functools.lru_cache(_REGIONS_KEPT)(in_region)
 
     def in_country(self, country: Country) -> Mapping[IdentifierKind, Normalizer]:
         """Returns the normalizers for rows with this country, or this object if the country is empty."""
         if not country or self._in_region is None:
             return self
-        if isinstance(country, UnclearCountry):
-            return self._in_region(country, False)
-        return self._in_region(region_of(country) or UNKNOWN, is_plain_calling_code(country))
+        is_code = isinstance(country, str) and is_plain_calling_code(country)
+        region = (region_of(country) or UNKNOWN) if isinstance(country, str) else country
+        return {**self, "phone_number": self._in_region(region, is_code)}
 
 
 def normalizers(

@@ -267,10 +267,8 @@ class Preparer:
             if undecided := values.undecided():
                 cells = block.columns[at]
                 texts, several = texts_of_cells([cells[index] for index in undecided])
-                normalize, by_country = (
-                    self._normalizer(block, 0, field, kind),
-                    kind == "phone_number" and block.layout.countries,
-                )
+                normalize = self._normalizer(block, 0, field, kind)
+                by_country = kind == "phone_number" and block.layout.countries
                 for count, (index, text) in enumerate(zip(undecided, texts, strict=True), 1):
                     if by_country:
                         name, country = country_of(block, index, field)

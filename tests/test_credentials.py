@@ -39,9 +39,9 @@ def test_credentials_are_values(credential: Credentials) -> None:
         (None, "Bearer.token is empty"),
         (b"planted", "Bearer.token is empty"),
         ("planted\n", "Bearer.token contains a space, line break or control character, which secrets never do"),
-        ("planted planted", "Bearer.token contains a blank"),
-        ("planted\r\nX-Evil: 1", "Bearer.token contains a blank"),
-        ("planted\0", "Bearer.token contains a blank"),
+        ("planted planted", "Bearer.token contains a space"),
+        ("planted\r\nX-Evil: 1", "Bearer.token contains a space"),
+        ("planted\0", "Bearer.token contains a space"),
     ],
 )
 def test_what_can_be_no_secret_is_refused_by_the_name_of_its_field(value: Any, says: str) -> None:

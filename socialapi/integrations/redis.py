@@ -102,11 +102,8 @@ class RedisPacer:
 
     async def _renew_leases(self) -> None:
         """Renews the leases of long requests until no request is in flight."""
-        is_sending = True
-        while is_sending:
+        while any(list(map(SharedWindow.renew, self._windows.values()))):  # a list, so that every window is asked
             await self._clock.sleep(RENEWED_AFTER * self._script.lease_seconds)
-            renewed = [window.renew() for window in list(self._windows.values())]
-            is_sending = any(renewed)
 
     def limits(self) -> Mapping[str, LimitStatus]:
         """Returns the last known state of each limit that this process has used."""

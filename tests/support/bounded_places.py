@@ -246,7 +246,7 @@ an item of a feed
     bulk/inputs/feed_xml.py _Feed.__init__ cache
 a file with settings, logins, a layout or certificates
     internal/private_files.py read_small read
-an archive, beyond 32 bytes for each byte of its content
+the parts of an archive that are not content, beyond 32 bytes for each byte of content
     bulk/inputs/files.py _Unpacked._read read
 recorded names of columns
     bulk/audiences/columns.py IdentifierColumns noted
@@ -295,6 +295,7 @@ cached values
     bulk/audiences/normalize.py Normalizers.__init__ lru_cache
     bulk/audiences/phone_numbers.py _plan cache
     bulk/audiences/phone_numbers.py _valid_in cache
+    bulk/audiences/phone_numbers.py _valid_under cache
     bulk/audiences/phone_numbers.py home_plan cache
     bulk/audiences/phone_numbers.py valid_patterns cache
     bulk/audiences/phone_starts.py - _looked_at

@@ -333,8 +333,10 @@ class Network:
     async def _tls(self) -> ssl_module.SSLContext | bool:
         if not isinstance(self.tls, Certificates):
             return self.tls
-        # In a thread, because reading a hundred certificates takes a while.
-        return self._context or await asyncio.to_thread(self._load, self.tls)
+        if self._context is None:
+            # In a thread, because reading a hundred certificates takes a while.
+            return await asyncio.to_thread(self._load, self.tls)
+        return self._context
 
     def _load(self, certificates: Certificates) -> ssl_module.SSLContext:
         with self._loading:  # connections are shared only between requests with the same context

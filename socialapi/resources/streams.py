@@ -313,11 +313,16 @@ class FilteredStream(_Streaming):
         `meta["summary"]` of the returned page counts them. `dry_run` only tests the request. Raises
         InvalidInput if there are neither ids nor values.
         """
+        faults = Faults()
+        with faults:
+            check_argument("dry_run", bool, dry_run)
         given = {"ids": flatten(ids), "values": tuple(as_iterable(values))}
         chosen = {name: each for name, each in given.items() if each}
         if not chosen:
             missing = BrokenRule(path="delete.ids", reason="needs the ids of the rules, or `values`")
-            raise InvalidInput("delete_rules got no rule to delete", [missing])
+            with faults:
+                raise InvalidInput("delete_rules got no rule to delete", [missing])
+        faults.refuse()
         return await self._change({"delete": chosen}, dry_run=dry_run)
 
     async def ensure_rules(

@@ -150,7 +150,6 @@ class OAuth2UserAuthenticator:
         """Forgets renewals that belong to a closed event loop. If such a renewal stored its tokens, they are in the
         cache.
         """
-        self._lock = asyncio.Lock()
         self._renewal: asyncio.Task[TokenPair] | None = None
 
     async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
@@ -179,10 +178,9 @@ class OAuth2UserAuthenticator:
         self._pause.refused(token)
 
     async def _load(self) -> TokenPair:
-        async with self._lock:
-            if self._pair is None:
-                self._pair = TokenPair.from_text(await self._cache.load(self._key)) or self._given
-            return self._pair
+        loaded = TokenPair.from_text(await self._cache.load(self._key)) or self._given
+        self._pair = self._pair or loaded  # another task may have renewed it in the meantime
+        return self._pair
 
     async def _renew_early(self, pair: TokenPair, options: CallOptions | None) -> TokenPair:
         """Returns the next pair, or the current one if the renewal fails while the current one is still valid."""

@@ -222,7 +222,6 @@ class Pager(Generic[T]):
         sizes, token = self._sizes, self._begin.token
         size = None if sizes is None else sizes.of_items(left) if at_once else sizes.first
         held_back = _HeldBack[T](self._begin)
-        loop = asyncio.get_running_loop()  # only once: before Python 3.12, it is a system call
         read = ReadTokens(token)
         page = self._counted(await self._fetch(token, size), token)
         while True:
@@ -237,11 +236,11 @@ class Pager(Generic[T]):
             if sizes is not None:
                 arrived = page.arrived_before(len(page.data))
                 size = sizes.of_items(left) if at_once else sizes.after(size, arrived)
-            ahead = _PageAhead(self._fetch, self._spawn, upcoming, size, loop)
+            ahead = _PageAhead(self._fetch, self._spawn, upcoming, size)
             try:
                 for each, skip in released:
                     # If several pages were held back, only the last one is followed by a new page.
-                    yield each, skip, ahead if each is page else _PageAhead(self._fetch, self._spawn, None, None, loop)
+                    yield each, skip, ahead if each is page else _PageAhead(self._fetch, self._spawn, None, None)
                 if upcoming is None:
                     return
                 page = self._counted(await ahead.page(upcoming), upcoming)
@@ -312,21 +311,18 @@ class _PageAhead(Generic[T]):
     the cost of the page.
     """
 
-    def __init__(
-        self, fetch: Fetch[T], spawn: Spawn[T], token: str | None, size: int | None, loop: asyncio.AbstractEventLoop
-    ) -> None:
+    def __init__(self, fetch: Fetch[T], spawn: Spawn[T], token: str | None, size: int | None) -> None:
         self._fetch = fetch
         self._spawn = spawn
         self._token = token
         self._size = size
-        self._loop = loop
         self._start: asyncio.Handle | None = None
         self._task: asyncio.Task[Page[T]] | None = None
 
     def begin(self) -> None:
         """Fetches the page in the background. Safe to call twice."""
         if self._start is None and self._token is not None:
-            self._start = self._loop.call_soon(self._begin)
+            self._start = asyncio.get_running_loop().call_soon(self._begin)
 
     def _begin(self) -> None:
         # A closed client fetches nothing, and raises an error when the caller requests the page.

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 import attrs
-import yarl
 
 from socialapi.config import Config
 from socialapi.credentials import Credentials
@@ -280,8 +279,9 @@ class Session:
             try:
                 return await run_with_timeout(self.clock, answer_seconds, opening, _close)
             except TimeoutError:
-                at = yarl.URL(request.url, encoded=True)
-                raise OutcomeUnknown(f"no answer within {answer_seconds:g} s", at.host or "", port=at.port) from None
+                at = urlsplit(request.url)
+                reason = f"no answer within {answer_seconds:g} s"
+                raise OutcomeUnknown(reason, at.hostname or "", port=at.port) from None
 
         try:
             while True:

@@ -268,7 +268,13 @@ class Position:
         before it. `pages` must start with the page on which the position was saved.
         """
         if not self.after:
-            return self._counted(pages)
+            left = self.taken
+            for number, page in enumerate(pages):
+                arrived = page.arrived_before(len(page.data))
+                if left <= arrived:
+                    return number, page.index_after(left)
+                left -= arrived
+            return len(pages) - 1, len(pages[-1].data)
         places = {
             key: (number, index + 1)
             for number, page in enumerate(pages)
@@ -276,15 +282,6 @@ class Position:
             if (key := _key_of(item, origin_of(page).key)) is not None
         }
         return next((places[each] for each in self.after if each in places), (0, 0))
-
-    def _counted(self, pages: Sequence[Page[Any]]) -> tuple[int, int]:
-        left = self.taken
-        for number, page in enumerate(pages):
-            arrived = page.arrived_before(len(page.data))
-            if left <= arrived:
-                return number, page.index_after(left)
-            left -= arrived
-        return len(pages) - 1, len(pages[-1].data)
 
 
 class ReadTokens:

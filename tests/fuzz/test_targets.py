@@ -74,6 +74,7 @@ WITHOUT_TARGET: Final[dict[str, str]] = {
     "config:Config.addresses": "takes the addresses of hosts apart, which Config has checked",
     "emulator.stubs:Stubs.find": "reads the query of a request, as aiohttp has for its URL",
     "session.session:Session._observe": "takes the address of its own request apart, which has been sent",
+    "session.session:Session.open": "takes the address of its own request apart, which has been sent",
     "session.telemetry:Telemetry._attributes_of": "takes the address of a host apart, which Config has checked",
     "wire.response:Reply.body": "decodes what it returns as bytes if it is no JSON",
 }

@@ -55,6 +55,9 @@ NULL_DIGEST: Final = f"is a digest of an empty string, of a word that {NULL_WORD
 """
 EMPTY_KEY: Final = "is empty: these rows have no key in the outcomes file"
 """The reason for a warning about keys; the report contains one for the column."""
+_ABOUT_PHONES: Final = (MAY_BE_FOREIGN, NOT_VALID, UNKNOWN_COUNTRY)
+ABOUT_VALUES: Final = (CLEANED, LOOKS_LIKE_FLOAT, LOOKS_WRAPPED, ROUNDED_ID, EMPTY_KEY, *_ABOUT_PHONES)
+"""The beginnings of reasons that follow the name of a field whose value was sent."""
 IS_NOT_READ: Final = "is not read, "
 """The beginning of the reason for a warning about a complete column, which has the `row` 0."""
 HOLDS_IDENTIFIERS: Final = f"{IS_NOT_READ}but its first rows contain"

@@ -18,15 +18,8 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import (
-    CLEANED,
-    EMPTY_KEY,
+    ABOUT_VALUES,
     IS_NOT_READ,
-    LOOKS_LIKE_FLOAT,
-    LOOKS_WRAPPED,
-    MAY_BE_FOREIGN,
-    NOT_VALID,
-    ROUNDED_ID,
-    UNKNOWN_COUNTRY,
     IssueGroup,
     LoadForecast,
     RowIssue,
@@ -145,18 +138,7 @@ def _show_warnings(report: UploadReport) -> None:
         issue = group.first[0]
         if group.reason.startswith(IS_NOT_READ):
             output.print_text(f"column {group.field}{_who(issue)} {_reason(group)}")
-        elif group.reason.startswith(
-            (
-                CLEANED,
-                LOOKS_LIKE_FLOAT,
-                LOOKS_WRAPPED,
-                MAY_BE_FOREIGN,
-                NOT_VALID,
-                ROUNDED_ID,
-                UNKNOWN_COUNTRY,
-                EMPTY_KEY,
-            )
-        ):
+        elif group.reason.startswith(ABOUT_VALUES):
             _show_group(group, ": ", f"{group.field} {_reason(group)}")
         elif not issue.row and issue.product_id is None:
             output.print_text(f"{issue.file}: {_reason(group)}" if issue.file else _reason(group))

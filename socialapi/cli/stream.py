@@ -84,7 +84,7 @@ GiveUp = Annotated[
         validator=validators.Number(gt=0),
     ),
 ]
-AsJson = Annotated[bool, Parameter(help="Print each item as it was sent, one per line; unreadable items in base64.")]
+AsSent = Annotated[bool, Parameter(help="Print each item as it was sent, one per line; unreadable items in base64.")]
 
 
 @app.command
@@ -95,7 +95,7 @@ async def posts(
     backfill_minutes: Backfill = None,
     give_up_after: GiveUp = None,
     limit: Limit = None,
-    json: AsJson = False,
+    json: AsSent = False,
 ) -> int:
     """Print posts that match the app's rules (`socialapi stream rules`) as they are published.
 
@@ -119,7 +119,7 @@ async def posts(
 
 @app.command
 async def activity(
-    *, backfill_minutes: Backfill = None, give_up_after: GiveUp = None, limit: Limit = None, json: AsJson = False
+    *, backfill_minutes: Backfill = None, give_up_after: GiveUp = None, limit: Limit = None, json: AsSent = False
 ) -> int:
     """Print the events that the app has subscribed to as they happen. Works like `socialapi stream
     posts`.

@@ -16,7 +16,7 @@ from socialapi.cli.formats import Column, ListKind, print_json, print_row
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import printable
-from socialapi.cli.stream import Event, name_of, print_event
+from socialapi.cli.stream import AsSent, Event, name_of, print_event
 from socialapi.errors import ConfigurationError, InvalidInput, SocialApiError, WebhookRejected
 from socialapi.models.webhooks import WebhookConfig
 from socialapi.session.forwarder import Forwarder
@@ -182,9 +182,7 @@ async def listen(
         Parameter(help="Answer GET requests for this path with 200 while events are accepted, and with 503 otherwise."),
     ] = "/healthz",
     limit: Annotated[int | None, whole_number(help="End after this many events.", least=1)] = None,
-    json: Annotated[
-        bool, Parameter(help="Print each event as it was sent, one per line; unreadable events in base64.")
-    ] = False,
+    json: AsSent = False,
 ) -> int:
     """Receive the events of a webhook, and print or forward them.
 

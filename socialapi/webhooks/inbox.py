@@ -127,7 +127,6 @@ class Inbox:
         self._database = SqliteFile(path, SCHEMA, purpose="inbox", raw=True, shared=True)
         self._owner = InboxOwner(self._database.path)
         self._loop = OneLoop()
-        self._own_queue: _Queue | None = None
         self._queues: list[_Queue] = []  # the queues of dead processes, followed by the queue of this process
         self._claim_at = math.inf
         self._dedup_window = dedup_window
@@ -216,7 +215,6 @@ class Inbox:
         except ConfigurationError as problem:
             return str(problem)
         else:
-            self._own_queue = own
             self._queues = [own]
             self._take_over(left)
             if not self._stopped:
@@ -453,11 +451,9 @@ class Inbox:
             self._work.set()
 
     async def _write(self, arrivals: Sequence[_Arrival], finished: list[int]) -> None:
-        assert self._own_queue is not None
+        own = self._queues[-1]
         outcomes: list[Outcome] = []
-        change = functools.partial(
-            _change, arrivals, finished, self._own_queue.id, self._max_waiting, self._dedup_window
-        )
+        change = functools.partial(_change, arrivals, finished, own.id, self._max_waiting, self._dedup_window)
         try:
             outcomes, newest, erased = await self._database.run(change)
         except sqlite3.Error as problem:
@@ -467,7 +463,7 @@ class Inbox:
         else:
             new = outcomes.count("new")
             if new:
-                self._own_queue.last = newest
+                own.last = newest
             self._waiting -= erased
             self._erasing = 0
             self._unerased += erased
@@ -535,8 +531,8 @@ class Inbox:
             abandoned, self._dead_letters = await self._database.read(functools.partial(_look, self._owner))
             if abandoned:
                 self._take_over(await self._database.run(functools.partial(_claim, self._owner, self._max_attempts)))
-            if len(self._queues) > 1 and self._own_queue is not None:
-                kept = await self._database.run(functools.partial(_forget_empty, self._owner, self._own_queue.id))
+            if len(self._queues) > 1:
+                kept = await self._database.run(functools.partial(_forget_empty, self._owner, self._queues[-1].id))
                 self._queues = [queue for queue in self._queues if queue.id in kept]
         except sqlite3.Error as problem:
             self._failed(problem)

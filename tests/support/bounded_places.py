@@ -483,6 +483,7 @@ It only exhausts an iterator, with a length of nothing.
     models/validation.py _anything deque
 It reads a file of this package.
     emulator/dashboard.py page read_text
+    emulator/oauth/html.py - read_text
     emulator/seed/records.py contents read_bytes
     integrations/redis_server.py RedisServer.script read_text
 It reads the beginning of a file, or what an emulator has just written.

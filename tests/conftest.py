@@ -42,6 +42,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keeps the jobs of tests out of the list of the person who runs them."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SOCIALAPI_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture
 def clock() -> VirtualClock:
     """Virtual time, which begins at 2027-01-15T08:00:00Z."""

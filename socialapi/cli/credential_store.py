@@ -21,7 +21,7 @@ from socialapi.credentials import PARTS_OF_ENVIRONMENT, AppOnly, Credentials, OA
 from socialapi.errors import ConfigurationError
 from socialapi.internal.private_files import make_private_folder, read_small, replacement
 from socialapi.models.spelling import near_name
-from socialapi.session.token_cache import FileTokenCache, MemoryTokenCache, TokenCache
+from socialapi.session.token_cache import FileTokenCache, TokenCache
 
 if TYPE_CHECKING:
     from socialapi.integrations.redis import RedisTokenCache
@@ -239,7 +239,7 @@ async def shared_tokens(environ: Mapping[str, str], in_file: FileTokenCache | No
 
     in_redis = RedisTokenCache(url, telemetry=redis_telemetry(environ))
     try:
-        yield SharedTokens(in_redis, in_file or MemoryTokenCache())
+        yield in_redis if in_file is None else SharedTokens(in_redis, in_file)
     finally:
         await in_redis.aclose()
 

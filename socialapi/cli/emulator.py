@@ -135,8 +135,10 @@ def emulator(
     detached_log: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int | Coroutine[object, object, int]:
     """Serves until interrupted, or in the background. Returns the exit status."""
-    if detach + stop + until_stdin_closes > 1:
-        raise InvalidInput("--detach, --stop and --until-stdin-closes cannot be combined")
+    ways = {"--detach": detach, "--stop": stop, "--until-stdin-closes": until_stdin_closes}
+    given = [name for name, is_given in ways.items() if is_given]
+    if len(given) > 1:
+        raise InvalidInput(f"{' and '.join(given)} cannot be combined")
     if stop:
         return _stop(flags.port)
     targets = flags.targets

@@ -172,9 +172,14 @@ def endpoint_table() -> Dispatcher[Endpoint]:
 
 def is_implemented(method: str, path: str) -> bool:
     """Returns whether an endpoint serves this path of the service."""
-    paths = [endpoint.route.path for endpoint in endpoints() if endpoint.route.method == method]
-    patterns = ("[^/]+".join(map(re.escape, re.split(r"\{\w+\}", each))) for each in paths)
-    return any(re.fullmatch(pattern, unquote(path)) for pattern in patterns)
+    parts = [unquote(part) for part in path.split("/")]  # an escaped slash separates nothing
+    paths = (endpoint.route.path.split("/") for endpoint in endpoints() if endpoint.route.method == method)
+    return any(len(each) == len(parts) and all(map(_may_be, parts, each)) for each in paths)
+
+
+def _may_be(part: str, template: str) -> bool:
+    pattern = ".+".join(map(re.escape, re.split(r"\{\w+\}", template)))
+    return re.fullmatch(pattern, part, re.DOTALL) is not None
 
 
 def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint] | None:

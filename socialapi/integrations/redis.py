@@ -102,8 +102,10 @@ class RedisPacer:
 
     async def _renew_leases(self) -> None:
         """Renews the leases of long requests until no request is in flight."""
-        while any(list(map(SharedWindow.renew, self._windows.values()))):  # a list, so that every window is asked
+        while any(window.has_flying for window in self._windows.values()):
             await self._clock.sleep(RENEWED_AFTER * self._script.lease_seconds)
+            for window in list(self._windows.values()):
+                window.renew()
 
     def limits(self) -> Mapping[str, LimitStatus]:
         """Returns the last known state of each limit that this process has used."""

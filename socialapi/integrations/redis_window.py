@@ -338,14 +338,18 @@ class SharedWindow:
         self._unreported.append(outcome)
         self.wake()
 
-    def renew(self) -> bool:
-        """Queues lease renewals for long requests. Returns whether any request of this process is in flight."""
+    @property
+    def has_flying(self) -> bool:
+        """Whether a request of this process is in flight."""
+        return bool(self._flying)
+
+    def renew(self) -> None:
+        """Queues lease renewals for long requests."""
         now = self._clock.monotonic()
         for place, since in list(self._flying.items()):
             if now - since >= RENEWED_AFTER * self._script.lease_seconds:
                 self._flying[place] = now
                 self._tell(Outcome(str(place), "flying", now))
-        return bool(self._flying)
 
     def status(self) -> LimitStatus:
         """Returns the last known state of the limit."""

@@ -12,7 +12,6 @@ import ipaddress
 import os
 import ssl as ssl_module
 import stat
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
@@ -283,7 +282,11 @@ class Network:
     proxies: Proxies = Proxies()
     tls: ssl_module.SSLContext | bool | Certificates = True
     _context: ssl_module.SSLContext | None = attrs.field(default=None, init=False)
-    _loading: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+    _loading: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
+
+    def begin_anew(self) -> None:
+        """Forgets reads of certificates that belong to a closed event loop."""
+        self._loading = asyncio.Lock()
 
     @classmethod
     def of(
@@ -333,16 +336,12 @@ class Network:
     async def _tls(self) -> ssl_module.SSLContext | bool:
         if not isinstance(self.tls, Certificates):
             return self.tls
-        if self._context is None:
-            # In a thread, because reading a hundred certificates takes a while.
-            return await asyncio.to_thread(self._load, self.tls)
-        return self._context
-
-    def _load(self, certificates: Certificates) -> ssl_module.SSLContext:
-        with self._loading:  # connections are shared only between requests with the same context
+        # Connections are shared only between requests with the same context. Waiting here takes no thread.
+        async with self._loading:
             if self._context is None:
-                self._context = certificates.context()
-            return self._context
+                # In a thread, because reading a hundred certificates takes a while.
+                self._context = await asyncio.to_thread(self.tls.context)
+        return self._context
 
     def __repr__(self) -> str:
         return f"Network({self.proxies!r}, {self.tls!r})"

@@ -8,12 +8,15 @@ import functools
 import logging
 import os
 import random
+import threading
 import warnings
+import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 import attrs
+import yarl
 
 from socialapi.config import Config
 from socialapi.credentials import Credentials
@@ -31,7 +34,7 @@ from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import Authenticator, OAuth1Authenticator, TokenRequester, refuses_token
 from socialapi.session.authenticators import Authenticators
-from socialapi.session.budget import MAX_BYTES, MAX_ROWS, PACKED_BYTES, PACKED_ROWS, InFlightBudget
+from socialapi.session.budget import MAX_BYTES, MAX_ROWS, PACKED_BYTES, PACKED_ROWS, ConnectionPlaces, InFlightBudget
 from socialapi.session.call import Call, ReplyInfo
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
@@ -72,6 +75,18 @@ DEFAULT_RETRY_AFTER_SECONDS: Final = 1.0
 """How long a limit counts as exhausted after a 429 without `Retry-After` or a reset time."""
 
 
+_SESSIONS: Final[weakref.WeakSet["Session"]] = weakref.WeakSet()
+
+
+def _forget_threads() -> None:
+    """Makes every session check its event loop again in a forked process."""
+    for session in _SESSIONS:
+        session._thread = 0  # noqa: SLF001
+
+
+os.register_at_fork(after_in_child=_forget_threads)
+
+
 class Session:
     """Carries out the calls of the resources. Owns the transport, credentials, pacer and retry budgets."""
 
@@ -98,6 +113,10 @@ class Session:
         self.telemetry = telemetry
         self._on_reply = on_reply
         self._on_reply_failed = False
+        rows, size_bytes = config.max_rows_in_flight, config.max_bytes_in_flight
+        self.budget: InFlightBudget = InFlightBudget(rows or MAX_ROWS, size_bytes or MAX_BYTES)
+        is_default = rows is None and size_bytes is None
+        self.packed_budget: InFlightBudget = InFlightBudget(PACKED_ROWS, PACKED_BYTES) if is_default else self.budget
         self.authenticators: Authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
         )
@@ -111,9 +130,10 @@ class Session:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
         self._can_change_loop = can_change_loop
-        self._counts_places = counts_places
+        self._places = ConnectionPlaces(config.max_connections) if counts_places else None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._process = 0
+        self._process = self._thread = 0
+        _SESSIONS.add(self)
         self._end_of_loop: AsyncGenerator[None, None] | None = None
         self.usage: UsageCounter = UsageCounter(self.now())
 
@@ -130,18 +150,6 @@ class Session:
     def now(self) -> datetime.datetime:
         """Returns the wall time as an aware datetime."""
         return datetime.datetime.fromtimestamp(self.clock.time(), datetime.UTC)
-
-    @property
-    def budget(self) -> InFlightBudget:
-        """The rows and bytes in flight of all jobs in the running event loop."""
-        self._enter_loop()
-        return self._budget
-
-    @property
-    def packed_budget(self) -> InFlightBudget:
-        """The same for packed jobs, which have a larger one unless `Config` sets a limit."""
-        self._enter_loop()
-        return self._packed_budget
 
     def prepare(
         self,
@@ -189,21 +197,10 @@ class Session:
         If the route allows it, sends the request again when its response cannot be decoded.
         """
         route = call.request.target.route
-        results: list[R] = []
-
-        def accept(reply: Reply) -> Failure | None:
-            try:
-                results.append(read_result(route, reply))
-            except DecodeError as problem:
-                return Failure("unknown", problem.fault, reply.status)
-            except ApiError:
-                pass  # raised below, when the reply is read again
-            return None
-
         if route.retry_undecodable:
-            call.accept = accept
-        reply = await self.send(call)
-        result = results[0] if results else self.result_of(call, reply)
+            result = await self._call_until_decoded(call)
+        else:
+            result = self.result_of(call, await self.send(call))
         self.usage.count_read(route, result)
         return result
 
@@ -217,16 +214,34 @@ class Session:
         # Without the frames that read the response, because they may contain tokens.
         raise call.located(error).with_traceback(None)
 
+    async def _call_until_decoded(self, call: Call[R]) -> R:
+        route = call.request.target.route
+        results: list[R] = []
+
+        def accept(reply: Reply) -> Failure | None:
+            try:
+                results.append(read_result(route, reply))
+            except DecodeError as problem:
+                return Failure("unknown", problem.fault, reply.status)
+            except ApiError:
+                pass  # raised below, when the reply is read again
+            return None
+
+        call.accept = accept
+        reply = await self.send(call)
+        return results[0] if results else self.result_of(call, reply)
+
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Returns a task that ends with this session at the latest. Raises RuntimeError if the session is closed."""
         if self._closed:
             work.close()
             raise RuntimeError("this client is closed")
-        try:
-            self._enter_loop()
-        except ConfigurationError:
-            work.close()
-            raise
+        if asyncio.get_running_loop() is not self._loop:
+            try:
+                self._enter_loop()
+            except ConfigurationError:
+                work.close()
+                raise
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -279,9 +294,8 @@ class Session:
             try:
                 return await run_with_timeout(self.clock, answer_seconds, opening, _close)
             except TimeoutError:
-                at = urlsplit(request.url)
-                reason = f"no answer within {answer_seconds:g} s"
-                raise OutcomeUnknown(reason, at.hostname or "", port=at.port) from None
+                at = yarl.URL(request.url, encoded=True)  # whose port is the default one if it names none
+                raise OutcomeUnknown(f"no answer within {answer_seconds:g} s", at.host or "", port=at.port) from None
 
         try:
             while True:
@@ -303,8 +317,11 @@ class Session:
         return self._open_transport(self.config, self.network)
 
     async def _attempt(self, call: Call[Any], send: Callable[..., Awaitable[A]]) -> A | TransportError:
-        """Makes one attempt. Returns the reply or the transport error, because both lead to the same decision."""
-        self._enter_loop()
+        """Makes one attempt. Returns the reply, or the transport error as a value, because both
+        lead to the same decision.
+        """
+        if self._thread != threading.get_ident() or self._loop is None or not self._loop.is_running():
+            self._enter_loop()
         request, route, telemetry = call.request, call.request.target.route, self.telemetry
         options = call.options.after(call.waited) if call.waited else call.options
         waiting_since = self.clock.monotonic()
@@ -319,13 +336,10 @@ class Session:
         started: float | None = None
         # A call keeps its slot while it requests a token, so the token request takes none.
         places = self._places if route.family is not OAUTH else None
-        has_place = False
+        has_place = places is not None and places.try_take()
         try:
-            if places is not None:
-                if places.locked():
-                    waiting_since += await self._wait_for_place(places, options)
-                else:
-                    await places.acquire()
+            if places is not None and not has_place:
+                waiting_since += await self._wait_for_place(places, options)
                 has_place = True
             call.authorization = await call.authenticator.authorize(request, options)
             started = self.clock.monotonic()
@@ -343,9 +357,9 @@ class Session:
             # Even when cancelled or without a token: the slot must not leak.
             if has_place and places is not None:
                 if outcome is None or isinstance(outcome, (Reply, TransportError)):  # creating a union is slow
-                    places.release()
+                    places.give_back()
                 else:
-                    outcome.on_close = places.release
+                    outcome.on_close = places.give_back
             self._settle(slot, outcome, sent=started is not None)
         may_have_failed = isinstance(outcome, TransportError) or not outcome.ok or call.accept is not None
         call.failure = self._failure(call, outcome) if may_have_failed else None
@@ -353,29 +367,25 @@ class Session:
             self._observe(call, outcome, self.clock.monotonic() - started)
         return outcome
 
-    async def _wait_for_place(self, places: asyncio.Semaphore, options: CallOptions) -> float:
-        """Waits for a connection slot, in order of arrival, and returns how long that took. Raises TransportError if
-        none becomes free in time. The wait is bounded in wall-clock time, like socket timeouts.
+    async def _wait_for_place(self, places: ConnectionPlaces, options: CallOptions) -> float:
+        """Waits for a connection slot, and returns how long that took. Raises TransportError if none becomes free in
+        time.
         """
         began, seconds = self.clock.monotonic(), options.pool_wait_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                await places.acquire()
-        except TimeoutError:
+        if not await places.take(seconds):
             raise TransportError(
                 f"no connection slot became free within {round(seconds, 2):g} s: all {self.config.max_connections} are "
                 "in use (Config.max_connections, Config.pool_wait_seconds)"
-            ) from None
+            )
         return self.clock.monotonic() - began
 
     def _enter_loop(self) -> None:
-        """Moves the session to the running event loop, if it is not there. Raises ConfigurationError if it belongs to
-        another one that is open.
+        """Moves the session to the running event loop. Raises ConfigurationError if it belongs to another one.
+
+        Called only if the thread or the loop has changed: in Python 3.11, getting the running loop is a system call.
         """
         loop, former = asyncio.get_running_loop(), self._loop
-        if loop is former:
-            return
-        if former is not None:
+        if former is not None and (former is not loop or self._process != os.getpid()):
             # A forked process has the loop of its parent, which no longer runs here.
             if not former.is_closed() and self._process == os.getpid():
                 raise ConfigurationError(
@@ -388,17 +398,12 @@ class Session:
                     "that it was given: create all of them in each event loop"
                 )
             self._tasks.clear()
+            self._places = self._places and ConnectionPlaces(self.config.max_connections)
             self._transport.begin_anew()
             self.authenticators.begin_anew()
             if isinstance(self.pacer, SlidingWindowPacer):
                 self.pacer.begin_anew()
-        self._loop, self._process, config = loop, os.getpid(), self.config
-        # With aiohttp's own limit, the wait for a connection slot would count toward the connect timeout.
-        self._places = asyncio.Semaphore(config.max_connections) if self._counts_places else None
-        rows, size_bytes = config.max_rows_in_flight, config.max_bytes_in_flight
-        self._budget = InFlightBudget(rows or MAX_ROWS, size_bytes or MAX_BYTES)
-        is_default = rows is None and size_bytes is None
-        self._packed_budget = InFlightBudget(PACKED_ROWS, PACKED_BYTES) if is_default else self._budget
+        self._loop, self._process, self._thread = loop, os.getpid(), threading.get_ident()
         self._end_of_loop = self._until_end_of_loop()
         with contextlib.suppress(StopIteration):
             self._end_of_loop.__anext__().send(None)  # runs it to its `yield`, which registers it with the loop
@@ -434,8 +439,8 @@ class Session:
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(
                 "%s %s: %s in %.0f ms (attempt %d)",
-                request.method,
-                request.target.route.shown,
+                call.request.method,
+                call.request.target.route.shown,
                 failure.summary if failure else "done",
                 seconds * 1000,
                 call.attempt,
@@ -489,7 +494,7 @@ class Session:
         is_renewed = await call.authenticator.renew(sent, call.options.after(call.waited))
         call.waited += self.clock.monotonic() - began
         if is_renewed and self.telemetry is not None:
-            self.telemetry.record_retry(call, None, wait_seconds=0.0)
+            self.telemetry.record_renewal(call)
         return is_renewed
 
     async def _wait_or_raise(self, call: Call[Any], outcome: Reply | TransportError) -> None:
@@ -589,7 +594,7 @@ class Session:
 
     async def aclose(self) -> None:
         """Waits for token renewals, cancels read-ahead tasks, and closes the transport."""
-        if self._loop is not None:
+        if self._loop is not None and asyncio.get_running_loop() is not self._loop:
             self._enter_loop()
         self._closed = True
         await self.authenticators.aclose()

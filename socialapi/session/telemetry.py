@@ -124,23 +124,7 @@ class Telemetry(Instrumentation):
     def __init__(self, clock: Clock) -> None:
         super().__init__()
         self._clock = clock
-        self._request_duration = self.histogram(
-            "http.client.request.duration", "Duration of HTTP client requests.", DURATION_BUCKETS
-        )
-        self._limit_wait = self.histogram(
-            "socialapi.rate_limit.wait.duration", "How long attempts waited for a rate limit.", WAIT_BUCKETS
-        )
-        self._gap = self.histogram(
-            "socialapi.stream.gap.duration", "How long a stream could not receive anything.", WAIT_BUCKETS
-        )
-        self._rows = self.counter("socialapi.job.rows", "{row}", "Rows of jobs, by outcome.")
-        self._retries = self.counter("socialapi.request.retries", "{retry}", "Attempts that were retried, by reason.")
-        self._refusals = self.counter(
-            "socialapi.rate_limit.refusals", "{refusal}", "Responses with the status 429 Too Many Requests."
-        )
-        self._reconnects = self.counter(
-            "socialapi.stream.reconnects", "{reconnect}", "Stream connections that replaced lost ones."
-        )
+        self._instruments = _Instruments(self)
         self._known: dict[Route[Any], Attributes] = {}
         self._connections: dict[ConnectionSpan, None] = {}
 
@@ -171,9 +155,9 @@ class Telemetry(Instrumentation):
             attributes[ERROR_TYPE] = type_of(problem)
             raise
         finally:
-            self._request_duration.record(self._clock.monotonic() - started, attributes)
+            self._instruments.request_duration.record(self._clock.monotonic() - started, attributes)
             if attributes.get(STATUS) == 429:
-                self._refusals.add(1, _by_route(attributes))
+                self._instruments.refusals.add(1, _by_route(attributes))
 
     async def limit_wait(self, request: Request[Any], acquiring: Awaitable[T]) -> T:
         """Returns the slot for an attempt, and records how long the attempt waited for it."""
@@ -183,13 +167,19 @@ class Telemetry(Instrumentation):
         finally:
             seconds = self._clock.monotonic() - started
             if seconds >= SHORTEST_WAIT_SECONDS:
-                self._limit_wait.record(seconds, _by_route(self._attributes_of(request)))
+                self._instruments.limit_wait.record(seconds, _by_route(self._attributes_of(request)))
                 self.add_event("socialapi.rate_limit.wait", {"socialapi.wait.duration": seconds})
 
-    def record_retry(self, call: Call[Any], failure: Failure | None, *, wait_seconds: float) -> None:
-        """Records that a failed attempt is retried after a wait; without a failure, with another token."""
-        reason = "token_renewed" if failure is None else _reason_of(failure)
-        self._retries.add(1, _by_route(self._attributes_of(call.request)) | {RETRY_REASON: reason})
+    def record_retry(self, call: Call[Any], failure: Failure, *, wait_seconds: float) -> None:
+        """Records that a failed attempt is retried after a wait."""
+        self._count_retry(call, _reason_of(failure), wait_seconds)
+
+    def record_renewal(self, call: Call[Any]) -> None:
+        """Records that an attempt is retried with another token."""
+        self._count_retry(call, "token_renewed", 0.0)
+
+    def _count_retry(self, call: Call[Any], reason: str, wait_seconds: float) -> None:
+        self._instruments.retries.add(1, _by_route(self._attributes_of(call.request)) | {RETRY_REASON: reason})
         self.add_event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
 
     async def job(self, kind: str, running: Awaitable[T], counts: Callable[[], Mapping[str, int]]) -> T:
@@ -214,7 +204,7 @@ class Telemetry(Instrumentation):
         """Counts the rows of a job with a new outcome since the last call."""
         for outcome, rows in counts.items():
             if rows > 0:
-                self._rows.add(rows, {JOB_KIND: kind, OUTCOME: outcome})
+                self._instruments.rows.add(rows, {JOB_KIND: kind, OUTCOME: outcome})
 
     def connection(self, request: Request[Any], former: "ConnectionSpan | None") -> "ConnectionSpan":
         """Starts and returns the span of a stream's connection, with a link to the span of the `former` connection."""
@@ -226,22 +216,15 @@ class Telemetry(Instrumentation):
         self._connections[connection] = None
         return connection
 
-    async def open(self, connection: "ConnectionSpan", work: Awaitable[T]) -> T:
-        """Returns the response of the service, whose spans are below that of the connection. Ends its span if there is
-        no response.
-        """
-        try:
-            with self._trace.use_span(connection.span, record_exception=False, set_status_on_exception=False):
-                return await work
-        except BaseException as problem:
-            self.record_failure(connection.span, problem)
-            connection.end()
-            raise
+    async def run_within(self, span: "Span", work: Awaitable[T]) -> T:
+        """Returns the result of `work`, with this span as the parent of its spans."""
+        with self._trace.use_span(span, record_exception=False, set_status_on_exception=False):
+            return await work
 
     def record_reconnect(self, attributes: Attributes, *, gap_seconds: float) -> None:
         """Counts a connection that replaces a lost one, and records the time between them."""
-        self._reconnects.add(1, attributes)
-        self._gap.record(gap_seconds, attributes)
+        self._instruments.reconnects.add(1, attributes)
+        self._instruments.gap.record(gap_seconds, attributes)
 
     def forget(self, connection: "ConnectionSpan") -> None:
         """Forgets a connection whose span has ended."""
@@ -275,6 +258,15 @@ class ConnectionSpan:
         self._telemetry = telemetry
         self._by_route = by_route
 
+    async def open(self, work: Awaitable[T]) -> T:
+        """Returns the response of the service. Ends the span if there is none."""
+        try:
+            return await self._telemetry.run_within(self.span, work)
+        except BaseException as problem:
+            self._telemetry.record_failure(self.span, problem)
+            self.end()
+            raise
+
     def record_reconnect(self, reason: str, *, gap_seconds: float, attempts: int) -> None:
         """Records that this connection ends a gap, and the reason for the gap."""
         self._telemetry.record_reconnect(self._by_route | {DISCONNECT_REASON: reason}, gap_seconds=gap_seconds)
@@ -299,6 +291,30 @@ class ConnectionSpan:
         if self.span.is_recording():
             self.span.end()
         self._telemetry.forget(self)
+
+
+class _Instruments:
+    """The counters and histograms."""
+
+    def __init__(self, owner: Instrumentation) -> None:
+        histogram, counter = owner.histogram, owner.counter
+        self.request_duration = histogram(
+            "http.client.request.duration", "Duration of HTTP client requests.", DURATION_BUCKETS
+        )
+        self.limit_wait = histogram(
+            "socialapi.rate_limit.wait.duration", "How long attempts waited for a rate limit.", WAIT_BUCKETS
+        )
+        self.gap = histogram(
+            "socialapi.stream.gap.duration", "How long a stream could not receive anything.", WAIT_BUCKETS
+        )
+        self.rows = counter("socialapi.job.rows", "{row}", "Rows of jobs, by outcome.")
+        self.retries = counter("socialapi.request.retries", "{retry}", "Attempts that were retried, by reason.")
+        self.refusals = counter(
+            "socialapi.rate_limit.refusals", "{refusal}", "Responses with the status 429 Too Many Requests."
+        )
+        self.reconnects = counter(
+            "socialapi.stream.reconnects", "{reconnect}", "Stream connections that replaced lost ones."
+        )
 
 
 def _reply_attributes(reply: object) -> Attributes:

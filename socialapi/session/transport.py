@@ -296,6 +296,7 @@ class Transport:
             if isinstance(connector, _CleanConnector):
                 connector.abandon()
         self._live = weakref.WeakSet()
+        self.network.begin_anew()
 
     def send(
         self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float

@@ -5,7 +5,8 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
-from socialapi.config import Config
+import attrs
+
 from socialapi.session.clock import Clock
 from socialapi.session.transport import LIVE_BUFFER_BYTES, LiveReply
 from socialapi.streams.backoff import Disconnect
@@ -21,6 +22,14 @@ CHECK_INTERVAL_SECONDS: Final = 0.5
 logger: Final = logging.getLogger("socialapi")
 
 
+@attrs.frozen(kw_only=True)
+class StreamTimeouts:
+    """How long a connection may be silent before it is closed, and how long it may be read slowly before a warning."""
+
+    stall_seconds: float
+    slow_seconds: float
+
+
 class Connection:
     """A live response that is read line by line.
 
@@ -33,14 +42,15 @@ class Connection:
     def __init__(
         self,
         reply: LiveReply,
-        config: Config,
+        framer: LineFramer,
         clock: Clock,
+        timeouts: StreamTimeouts,
         on_slow: Callable[[SlowReading], None],
     ) -> None:
         self._reply = reply
-        self._framer = LineFramer(config.max_line_bytes)
+        self._framer = framer
         self._clock = clock
-        self._config = config
+        self._timeouts = timeouts
         self._on_slow = on_slow
         self._opened = clock.monotonic()
         self._closed: float | None = None
@@ -133,7 +143,7 @@ class Connection:
         now = self._clock.monotonic()
         if self._full_since is None:
             self._full_since = now
-        elif now - self._full_since >= self._config.slow_reader_seconds:
+        elif now - self._full_since >= self._timeouts.slow_seconds:
             self._warn(now - self._full_since, consumer=False)
 
     def _warn(self, seconds: float, *, consumer: bool) -> None:
@@ -160,7 +170,7 @@ class Connection:
         if self._reply.arrived_bytes != self.received_bytes:
             self._silent_since = None  # even if the consumer has not read it yet
         if self._silent_since is not None:
-            left = self._silent_since + self._config.stall_seconds - now
+            left = self._silent_since + self._timeouts.stall_seconds - now
             if left <= 0:
                 self.is_stalled = True
                 self._reply.close()
@@ -169,7 +179,7 @@ class Connection:
             return left
         if self._is_reading:
             return CHECK_INTERVAL_SECONDS
-        left = self._idle_since + self._config.slow_reader_seconds - now
+        left = self._idle_since + self._timeouts.slow_seconds - now
         if left <= 0:
             # Lines that were read together are returned while nothing is being read.
             self._warn(now - self._idle_since, consumer=not self.is_in_use)

@@ -17,9 +17,9 @@ from socialapi.session.options import CallOptions
 from socialapi.session.session import Session
 from socialapi.session.transport import LiveReply
 from socialapi.streams.backoff import LONG_LIVED_SECONDS, STEADY_SECONDS, Disconnect, Schedule, disconnect_of_refusal
-from socialapi.streams.connection import Connection
+from socialapi.streams.connection import Connection, StreamTimeouts
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
-from socialapi.wire.ndjson import is_whole
+from socialapi.wire.ndjson import LineFramer, is_whole
 
 if TYPE_CHECKING:
     from socialapi.session.telemetry import ConnectionSpan
@@ -142,6 +142,11 @@ class Link:
         connecting = self._connecting if self._connecting is not asyncio.current_task() else None
         self.close()
         await asyncio.gather(*filter(None, (watcher, connecting)), return_exceptions=True)
+
+    def saw_disconnect_notice(self, disconnect_notice: Disconnect) -> None:
+        """Records that the service has announced the end of the connection."""
+        if self.connection is not None:
+            self.connection.disconnect_notice = disconnect_notice
 
     async def read(self) -> list[bytes]:
         """Returns the next complete lines, in order; perhaps none yet.
@@ -283,7 +288,14 @@ class Link:
             except ApiError as refusal:
                 self._schedule_reconnect(self._refused(refusal))
             else:
-                self.connection = Connection(reply, self._session.config, clock, self._slow)
+                config = self._session.config
+                self.connection = Connection(
+                    reply,
+                    LineFramer(config.max_line_bytes),
+                    self._session.clock,
+                    StreamTimeouts(stall_seconds=config.stall_seconds, slow_seconds=config.slow_reader_seconds),
+                    self._slow,
+                )
                 self.connection.start(self._session.spawn)
                 self.state = "connected"
                 self._counters.connections += 1
@@ -292,11 +304,10 @@ class Link:
 
     async def _open(self, call: Call[Any]) -> LiveReply:
         opening = self._session.open(call, answer_seconds=self._session.config.stall_seconds)
-        telemetry = self._session.telemetry
-        if telemetry is None:
+        if self._session.telemetry is None:
             return await opening
-        self._span = telemetry.connection(call.request, self._span)
-        return await telemetry.open(self._span, opening)
+        self._span = self._session.telemetry.connection(call.request, self._span)
+        return await self._span.open(opening)
 
     @property
     def _facts(self) -> dict[str, object]:

@@ -242,17 +242,16 @@ class Stream(Generic[T]):
 
     def _notice(self, notice: StreamNotice) -> StreamNotice | None:
         """Returns a notice without its disconnect notice, which is reported with the gap; None if nothing is left."""
-        disconnect_notice, connection = disconnect_of_problems(notice.problems), self._link.connection
+        disconnect_notice = disconnect_of_problems(notice.problems)
         if disconnect_notice is not None:
-            if connection is not None:
-                connection.disconnect_notice = disconnect_notice
+            self._link.saw_disconnect_notice(disconnect_notice)
             others = tuple(each for each in notice.problems if each is not disconnect_notice.problem)
             if not others:
                 return None
             notice = StreamNotice(others, notice.content)
         self.counters.items += 1
-        if connection is not None:
-            connection.is_in_use = True
+        if self._link.connection is not None:
+            self._link.connection.is_in_use = True
         return notice
 
     def _is_repeated(self, item: Any) -> bool:

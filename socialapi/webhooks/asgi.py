@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
+from typing import Any, Protocol
 
 from socialapi.errors import ConfigurationError
 from socialapi.webhooks.endpoint import Endpoint, WebhookReply
@@ -13,6 +13,16 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
+class Lifespan(Protocol):
+    """A resource that an application opens and closes, such as a receiver."""
+
+    async def __aenter__(self) -> object:
+        """Opens the resource. Raises ConfigurationError."""
+
+    async def aclose(self) -> None:
+        """Closes the resource."""
+
+
 class AsgiApp:
     """Answers challenges and events at every path.
 
@@ -21,9 +31,9 @@ class AsgiApp:
     routers wrap plain functions as views.
     """
 
-    def __init__(self, endpoint: Endpoint, receiver: contextlib.AbstractAsyncContextManager[object]) -> None:
+    def __init__(self, endpoint: Endpoint, lifespan: Lifespan) -> None:
         self._endpoint = endpoint
-        self._receiver = receiver
+        self._lifespan = lifespan
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the lifespan messages of the server."""
@@ -36,7 +46,7 @@ class AsgiApp:
                         await send({"type": "lifespan.startup.failed", "message": problem})
                         return
                     await send({"type": "lifespan.startup.complete"})
-            await self._receiver.__aexit__(None, None, None)
+            await self._lifespan.aclose()
             await send({"type": "lifespan.shutdown.complete"})
         else:
             await receive()  # a WebSocket handshake
@@ -59,7 +69,7 @@ class AsgiApp:
     async def _start(self) -> str | None:
         """Opens the receiver. Returns the reason if that fails."""
         try:
-            await self._receiver.__aenter__()
+            await self._lifespan.__aenter__()
         except (ConfigurationError, RuntimeError) as problem:
             return str(problem)
         return None

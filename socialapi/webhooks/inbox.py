@@ -453,7 +453,9 @@ class Inbox:
     async def _write(self, arrivals: Sequence[_Arrival], finished: list[int]) -> None:
         own = self._queues[-1]
         outcomes: list[Outcome] = []
-        change = functools.partial(_change, arrivals, finished, own.id, self._max_waiting, self._dedup_window)
+        change = functools.partial(
+            _change, arrivals, finished, own.id, max_waiting=self._max_waiting, dedup_window=self._dedup_window
+        )
         try:
             outcomes, newest, erased = await self._database.run(change)
         except sqlite3.Error as problem:
@@ -665,12 +667,13 @@ def _change(
     arrivals: Sequence[_Arrival],
     finished: Sequence[int],
     queue: int,
-    most: int,
-    window: int,
     connection: sqlite3.Connection,
+    *,
+    max_waiting: int,
+    dedup_window: int,
 ) -> tuple[list[Outcome], int, int]:
-    """Stores new events with the next numbers, up to `most` waiting ones, and erases finished events. Remembers the
-    latest `window` identities.
+    """Stores new events with the next numbers, up to `max_waiting` waiting ones, and erases finished events. Remembers
+    the latest `dedup_window` identities.
 
     Returns the outcomes, the highest number, and how many were erased.
     """
@@ -681,14 +684,14 @@ def _change(
     waiting -= erased
     outcomes: list[Outcome] = []
     for arrival in arrivals:
-        outcome = _store(arrival, newest + 1, queue, connection, has_room=waiting < most)
+        outcome = _store(arrival, newest + 1, queue, connection, has_room=waiting < max_waiting)
         outcomes.append(outcome)
         if outcome == "new":
             newest += 1
             waiting += 1
     if (newest, waiting) != before:
         connection.execute("UPDATE state SET newest = ?, waiting = ?", (newest, waiting))
-        connection.execute("DELETE FROM seen WHERE number <= ?", (newest - window,))
+        connection.execute("DELETE FROM seen WHERE number <= ?", (newest - dedup_window,))
     return outcomes, newest, erased
 
 

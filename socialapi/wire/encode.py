@@ -108,7 +108,7 @@ def rules_of_values(shape: Any, why_not: Callable[[Any], str | None]) -> list[Br
 def _rules_of_values(shape: Any, why_not: Callable[[Any], str | None], path: str) -> Iterator[BrokenRule]:
     if isinstance(shape, dict):
         for name, each in shape.items():
-            if not isinstance(name, str):
+            if name.__class__ is not str:
                 yield BrokenRule(path=path, reason=f"a name in it is not a string, but {type(name).__name__}")
             elif why_not(name) is not None:
                 yield BrokenRule(path=path, reason="a name in it is not valid Unicode")

@@ -49,9 +49,12 @@ def json_ready(value: Any, shape: Callable[[Any], Any] = json_shape) -> Any:
     return found
 
 
+_SCALARS: Final = frozenset({str, int, bool, type(None)})
+
+
 def _why_not_json(value: Any) -> str | None:
     """Returns why a value has no JSON type, or None. Lone surrogates and large integers count as JSON."""
-    if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+    if value.__class__ in _SCALARS or (value.__class__ is float and math.isfinite(value)):
         return None
     return "is not a finite number" if isinstance(value, float) else f"JSON has no equivalent of {type(value).__name__}"
 

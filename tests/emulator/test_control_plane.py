@@ -252,6 +252,7 @@ async def test_a_stub_answers_a_path_that_is_not_implemented_and_checks_credenti
         ({"path": "/2/tweets"}, "the emulator implements this endpoint"),
         ({"path": "/12/accounts"}, "the emulator implements this endpoint"),
         ({"path": "/2/users/5/tweets"}, "the emulator implements this endpoint"),
+        ({"path": "/2/users/a%2Fb/tweets"}, "the emulator implements this endpoint"),
         ({"path": "/ads/12/plants"}, "a stub's path must not begin with /ads: write /12/plants"),
         ({"path": "/ads-sandbox/12/accounts"}, "a stub's path must not begin with /ads-sandbox: write /12/accounts"),
         ({"path": "2/plants"}, "path: must start with a slash"),

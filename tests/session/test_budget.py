@@ -218,13 +218,9 @@ def test_jobs_that_are_cancelled_leave_nothing_behind(
 
 
 def test_an_event_loop_that_ended_amid_its_work_keeps_no_room() -> None:
-    session = client_of("http://127.0.0.1:1", max_rows_in_flight=MAX_ROWS)._session
-
-    async def take(job: str) -> None:
-        await taken(session.budget, job, MAX_ROWS)
-
-    asyncio.run(take("abandoned"))
-    asyncio.run(take("next"))
+    budget = InFlightBudget(MAX_ROWS, MAX_BYTES)
+    asyncio.run(taken(budget, "abandoned", 100))
+    asyncio.run(taken(budget, "next", 100))
 
 
 @pytest.mark.parametrize(

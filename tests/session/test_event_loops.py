@@ -32,6 +32,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _answer(self, body: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Port", str(self.client_address[1]))
         self.end_headers()
         self.wfile.write(body)
 
@@ -161,3 +162,41 @@ sys.exit(asyncio.run(main()))
 def test_a_forked_process_has_connections_of_its_own(url: str) -> None:
     done = subprocess.run([sys.executable, "-c", FORK, url], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
+FORK_OUTSIDE: Final = """
+import asyncio, os, sys
+from socialapi import Bearer, Client, Config
+
+ports = []
+loop = asyncio.new_event_loop()
+client = Client(Config(base_url=sys.argv[1]), [Bearer("b")], on_reply=lambda reply: ports.append(reply.headers["x-port"]))
+
+def read():
+    loop.run_until_complete(client.posts.lookup(["1"]))
+
+read()
+child = os.fork()
+if child:
+    sys.exit(os.waitpid(child, 0)[1])
+read()
+print(len(set(ports)), flush=True)
+os._exit(0)
+"""
+
+
+def test_a_forked_process_that_goes_on_with_the_same_loop_has_connections_of_its_own(url: str) -> None:
+    command = [sys.executable, "-c", FORK_OUTSIDE, url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "2\n")
+
+
+async def dry_run(client: Client) -> int:
+    audience = client.ads.account("1a").custom_audience("1b")
+    return (await audience.upload([{"email": "ann@example.com"}], dry_run=True)).read
+
+
+def test_a_dry_run_sends_nothing_and_binds_a_client_to_no_loop() -> None:
+    client = Client(Config(ads_url="http://127.0.0.1:1"), [Bearer("b")], pacer=SlidingWindowPacer())
+    assert [asyncio.run(dry_run(client)) for _ in range(2)] == [1, 1]
+    asyncio.run(client.aclose())

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from socialapi import Client, errors
+from socialapi.session.budget import ConnectionPlaces
 from tests.support.clients import client_of
 from tests.support.server import Endless, Server, answer
 
@@ -90,3 +91,26 @@ async def test_a_token_is_fetched_by_a_call_that_holds_the_only_place() -> None:
         client_of(server, credentials=(AppOnly("key", "secret"),), max_connections=1, pool_wait_seconds=1) as client,
     ):
         await asyncio.gather(*(get(client) for _ in range(5)))
+
+
+async def test_places_are_handed_over_in_order_and_none_is_lost_when_those_who_wait_are_cancelled() -> None:
+    places = ConnectionPlaces(1)
+    assert places.try_take()
+    assert not places.try_take()
+    order: list[int] = []
+
+    async def wait(number: int) -> None:
+        assert await places.take(5)
+        order.append(number)
+        places.give_back()
+
+    tasks = [asyncio.create_task(wait(number)) for number in range(4)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    places.give_back()
+    tasks[0].cancel()  # the place was just handed over to it
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert order == [2, 3]
+    assert places.try_take()
+    assert not places.try_take()
+    assert not await places.take(0)

@@ -89,14 +89,13 @@ forwarding an event
 the response to a forwarded event (`webhooks listen --forward`)
     session/forwarder.py Forwarder._once read
 connections of a client
-    session/session.py Session._enter_loop Semaphore
     session/transport.py Transport._open _CleanConnector
 an attempt, until the last byte of its response
     session/session.py Session.open.send run_with_timeout
     session/transport.py _timeout ClientTimeout
 waiting for a connection
-    session/session.py Session._wait_for_place acquire
-    session/session.py Session._wait_for_place timeout
+    session/budget.py ConnectionPlaces.__init__ deque
+    session/budget.py ConnectionPlaces.take timeout
 all waits of a call: for limits, for tokens and between attempts
     integrations/redis.py RedisPacer.acquire acquire
     integrations/redis_window.py SharedWindow._serve_once wait_for_event
@@ -181,7 +180,8 @@ the disk
 rows in flight, for all jobs of a client
     bulk/ledger.py Ledger.__init__ _held
     bulk/sync/job.py SyncJob.__init__ _refused
-    session/budget.py InFlightBudget.__init__ deque
+    session/budget.py _InUse batches
+    session/budget.py _InUse waiting
 keys of rows without an outcome
     bulk/ledger.py Ledger.__init__ _pages
     bulk/ledger.py _Page keys
@@ -468,6 +468,8 @@ It has an entry for each event loop, or for each task, file or connection that l
     internal/fairness.py - WeakKeyDictionary
     internal/fairness.py _Loop waiting
     internal/file_lock.py - _HELD
+    session/budget.py InFlightBudget.__init__ WeakKeyDictionary
+    session/session.py - WeakSet
     session/session.py Session.__init__ _tasks
     session/telemetry.py Telemetry.__init__ _connections
     session/transport.py Transport.__init__ WeakSet

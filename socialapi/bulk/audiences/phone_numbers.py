@@ -46,7 +46,7 @@ WITH_TRUNK: Final = (
     "number, or the country of the row"
 )
 FOREIGN: Final = (
-    "has no plus sign, and is valid only in another country: write the plus sign, add a country "
+    "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a country "
     'column, or set phone_format="international"'
 )
 

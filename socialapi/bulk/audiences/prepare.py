@@ -211,6 +211,9 @@ class Preparer:
             for (at, _, _), (_, values) in zip(block.layout.identifiers, columns, strict=True):
                 for index in values.undecided():
                     costs[index] += count_texts(part.columns[at][index])
+            if sum(costs) <= ROWS_PER_STEP:  # as in most files: slicing all columns takes a third of the time of a row
+                yield from self._prepare(part, columns)
+                continue
             for stop in _ends_of_steps(costs):
                 some = [(kind, values[start:stop]) for kind, values in columns]
                 yield from self._prepare(part.part(start, stop), some)

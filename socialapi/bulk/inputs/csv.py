@@ -77,6 +77,8 @@ HEAD_CHARACTERS: Final = 65_536
 """The number of characters after which the search for the column names stops."""
 _FEWEST_IN_ROW: Final = 3
 """A line above the names counts as full if it has as many filled cells as there are names, and at least this many."""
+_ROWS_OF_REPORT: Final = 2
+"""The number of rows, the blank one included, of a first table that describes the report and is not read."""
 FEWEST_SHORT: Final = 3
 """A row width counts as usual if more than this many of the first rows have it."""
 NAMES_SOUGHT: Final = (
@@ -320,9 +322,9 @@ def _blocks(
                 yield columns.block(_Rows([[]] * number, [*range(first_line, first_line + number)]), 1)
         block = columns.block(rows, number + 1)
         if (end := columns.end_of(block, rows)) is not None:
-            # Some reports begin with a small table about themselves, such as the host of a meeting, and a blank line.
-            is_report = number == 0 and (end == 0 or is_blank_row(rows.records[end - 1]))
-            if not is_report:
+            # Some reports begin with a row about themselves, such as the host of a meeting, and a blank line.
+            is_report = number == 0 and (end == 0 or (end == _ROWS_OF_REPORT and is_blank_row(rows.records[end - 1])))
+            if end and not is_report:
                 yield block.part(0, end)
             line = rows.lines[end]
             reason = f"if it names those of this file, give header_line={line}" if is_report else _SEPARATELY

@@ -117,7 +117,7 @@ class RemoteFile(io.RawIOBase):
         if self.size is not None:
             return True
         body = self._opened()  # object stores report the size of every file
-        return isinstance(body, _Reply) and body.is_delimited
+        return not isinstance(body, _Reply) or body.is_delimited
 
     def readable(self) -> bool:
         """Returns True."""

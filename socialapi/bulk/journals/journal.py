@@ -242,7 +242,9 @@ def _difference(name: str, then: Setting, now: Setting) -> str:
 
 
 def _shown(name: str, value: Setting) -> str:
-    """Returns a value for a message. Hides strings with an @, which may be e-mail addresses, unless they are paths."""
+    """Returns a value for a message. Hides strings with an @, which may be e-mail addresses, unless they are paths
+    or URLs of inputs.
+    """
     if value is None:
         return "not given"
     if isinstance(value, bool):
@@ -250,4 +252,5 @@ def _shown(name: str, value: Setting) -> str:
     if isinstance(value, int):
         return f"{value:,} bytes" if name.startswith("size") else f"{value:,}"
     text = str(value) or "nothing"
-    return "<hidden>" if "@" in text and not Path(text).is_absolute() else text
+    is_place = name.startswith("path") or Path(text).is_absolute()
+    return "<hidden>" if "@" in text and not is_place else text

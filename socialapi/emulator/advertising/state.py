@@ -77,7 +77,7 @@ class Table:
 
     def change(self, record: Record, **changes: Any) -> None:
         """Changes fields of a record."""
-        self._orders.clear()
+        self._orders = {order: kept for order, kept in self._orders.items() if order.field not in changes}
         record.update(changes)
 
     def after(self, order: Order | None, cursor: Cursor | None) -> Iterator[int]:

@@ -232,6 +232,7 @@ class LiveStream:
                 self.end(Ending("InternalError"))
                 raise problem
         finally:
+            connection.lost = None
             self.end(Ending(CLIENT_DISCONNECTED))
 
     async def _write_all(self) -> None:

@@ -16,7 +16,7 @@ from socialapi.bulk.audiences.cells import user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.inputs.formats import open_records
-from socialapi.bulk.inputs.reader import TableForm
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, TableForm
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
@@ -52,6 +52,7 @@ async def reading(
         async with open_records(content, selection) as reader:
             async for block in reader:
                 found.lines += block.lines or []
+                assert block.size
                 for row in user_rows(block):
                     found.rows.append([text for _, _, text in row.identifiers])
                     if row.problem is not None:
@@ -449,6 +450,17 @@ async def test_a_small_table_above_another_is_not_read() -> None:
     )
     found = await reading(report, form=TableForm(header_line=4))
     assert found.rows == [[BOB]]
+
+
+@pytest.mark.parametrize("rows", [2, 40, ROWS_PER_BLOCK])
+async def test_the_rows_of_a_joined_file_are_read_whatever_stands_between_it_and_the_next(rows: int) -> None:
+    people = "".join(f"p{n}@example.com,N\n" for n in range(rows))
+    for blank in ("", "\n"):
+        found = await reading(f"email,name\n{people}{blank}phone,name,email\n")
+        assert found.error.startswith(
+            f"line {rows + len(blank) + 2}: names the columns again, but differently: give files"
+        )
+        assert len([row for row in found.rows if row]) == rows
 
 
 async def test_words_that_most_rows_have_in_a_column_are_no_names() -> None:

@@ -187,7 +187,7 @@ def _judge(kind: str, data: bytes) -> tuple[str, bool]:
     return said, is_changed
 
 
-@target("journal", "bulk.journals.sqlite_journal:SqliteJournal", "bulk.journals.journal_view:_read")
+@target("journal", "bulk.journals.sqlite_journal:SqliteJournal", "bulk.journals.journal_view:_view")
 def _journal(data: bytes) -> None:
     """A journal says what was written, or that it is damaged."""
     path = _changed("journal", data)

@@ -247,7 +247,7 @@ async def test_what_could_not_be_finished_is_when_the_disk_works_again(
     fails = [True, True]
     change, read = module._change, module._slice
 
-    def change_or_fail(*arguments: Any, **bounds: int) -> Any:
+    def change_or_fail(*arguments: Any, **bounds: Any) -> Any:
         if fails:
             fails.pop()
             raise sqlite3.OperationalError("disk I/O error")
@@ -289,7 +289,7 @@ async def test_closing_does_not_wait_for_a_disk_that_fails(path: Path, monkeypat
     got = await inbox.take()
     assert got is not None
 
-    def fail(*arguments: Any, **bounds: int) -> Any:
+    def fail(*arguments: Any, **bounds: Any) -> Any:
         raise sqlite3.OperationalError("disk I/O error")
 
     monkeypatch.setattr(module, "_change", fail)
@@ -326,7 +326,7 @@ async def test_a_bug_ends_the_iteration_and_is_raised_there_and_at_the_end(
     inbox = Inbox(path, dedup_window=100, max_waiting=1_000)
     await inbox.open()
 
-    def bug(*arguments: Any, **bounds: int) -> Any:
+    def bug(*arguments: Any, **bounds: Any) -> Any:
         raise ZeroDivisionError
 
     monkeypatch.setattr(module, "_change", bug)

@@ -60,7 +60,7 @@ def test_an_export_of_a_crm_is_read_as_its_columns_and_options_say(
     assert "columns that were not read: Kunde, Kontakt" in out
     assert "column Kontakt is not read, but its first rows contain e-mail addresses" in out
     assert "row 1: Handy has no plus sign and is read as a number of the default region" in out
-    assert "row 2: Handy: has no plus sign, and is valid only in another country" in out
+    assert "row 2: Handy: has no plus sign, and is valid only with the country code of another country" in out
     numbers = {("phone_number", hashlib.sha256(each).hexdigest()) for each in (b"+4915123456789", b"+14155550132")}
     assert service.members(ACCOUNT, "1nmth") == numbers
     assert app.run([*command, "--phone-format", "international", "--require-hashed"]) == 1

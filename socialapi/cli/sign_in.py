@@ -75,7 +75,9 @@ class Loopback:
             self._result.exception()  # marks the exception of a late denial as retrieved
         else:
             self._result.cancel()
-        await asyncio.sleep(0)  # starts the tasks of connections that were just accepted
+        # asyncio takes two steps from accepting a connection to `_accept`, and then its task starts.
+        for _ in range(3):
+            await asyncio.sleep(0)
         for writer in self._conversations.values():
             if not writer.is_closing():  # otherwise, a response is still being sent
                 writer.transport.abort()

@@ -271,8 +271,8 @@ _LOG_NAME: Final = re.compile(r"emulator-[A-Za-z0-9_]+\.log").fullmatch
 class _Background:
     """The emulator that runs in the background on a port.
 
-    Its process holds a lock on a note that describes it, so neither a stale note nor another process is mistaken for a
-    running emulator.
+    Its process holds a lock on a state file that describes it, so neither a stale file nor another process is mistaken
+    for a running emulator.
     """
 
     port: int

@@ -41,12 +41,13 @@ class Pager(Generic[T]):
     when a complete page is returned. Leaving the loop early wastes at most one request.
 
     Unless the call sets a page size, `collect` and tables request the largest pages that their `limit` needs. Loops
-    over posts start with the service's default and at most double the size from page to page; loops over advertising
-    collections request the largest pages. `first()`, `await` and `Config(page_growth=False)` use the service's default.
+    over posts start with the service's default, and each page is at most twice the size of the previous one; loops over
+    advertising collections request the largest pages. `first()`, `await` and `Config(page_growth=False)` use the
+    service's default.
 
     `pages_read` and `items_read` count the pages that arrived, and the items on them. Raises DecodeError if a page
-    token repeats, because the iteration would never end. It does so immediately for one of the last 1,000 tokens, and
-    otherwise before it has read three times as many pages as exist.
+    token repeats, because the iteration would never end. It notices a repeat of one of the last 1,000 tokens
+    immediately, and an older one before it has requested three times the existing pages.
 
     `undecoded` counts the items that could not be decoded, and `partial_errors` counts the errors that arrived with the
     items, on all pages so far. Neither ends the iteration, and each page lists its own. A warning is logged for each

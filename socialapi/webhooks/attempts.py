@@ -33,7 +33,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def count(numbers: Iterable[int], owner: str, connection: sqlite3.Connection) -> None:
-    """Counts events as delivered to an owner, before the delivery."""
+    """Adds events to the count of an owner's deliveries before they are delivered."""
     connection.executemany(
         "INSERT INTO attempts VALUES (?, 1, ?)"
         " ON CONFLICT (number) DO UPDATE SET count = count + 1, holder = excluded.holder",

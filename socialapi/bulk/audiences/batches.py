@@ -83,7 +83,9 @@ class Batch:
         return next(before, None)
 
     def release(self) -> None:
-        """Releases the rows and the references to other batches, because recent identifiers keep this batch in memory."""
+        """Drops the rows and the references to other batches, which need not stay in memory. Recent identifiers keep
+        this batch itself.
+        """
         self.blocks, self.actions, self.after = [], set(), set()
         self.earlier, self.outcomes = None, []
 

@@ -1,7 +1,7 @@
 """Finds leading digits that determine how phone numbers are read, and registers them with the C extension.
 
-A number is read with the patterns of its numbering plan. If the result depends only on the leading digits, one number
-shows how all numbers with these leading digits and this length are read.
+A number is read with the patterns of its numbering plan. If the result depends only on the leading digits, all numbers
+of the same length with these leading digits are read alike, so trying one of them is enough.
 """
 
 import functools

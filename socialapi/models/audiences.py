@@ -34,7 +34,7 @@ NO_IDENTIFIER: Final = "has no identifier"
 PartnerId = Annotated[str, Pattern(r"\s*\S[\s\S]*", "must not be blank")]
 
 
-def _identified(user: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+def _identified(user: Mapping[str, Any]) -> Iterator[BrokenRule]:
     """Yields a violation for a user without any identifier."""
     if not any(user.values()):
         yield BrokenRule(path="", reason=NO_IDENTIFIER, code="MISSING_PARAMETER")
@@ -63,7 +63,10 @@ class AudienceUser(Exported):
     phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
     partner_user_id: tuple[PartnerId, ...] = attrs.field(default=(), converter=_texts, repr=False)
 
-    conditions = staticmethod(_identified)
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Yields a violation for a user without any identifier."""
+        return _identified(data)
 
     def __repr__(self) -> str:
         counts = {kind: len(getattr(self, kind)) for kind in IDENTIFIER_KINDS}
@@ -180,7 +183,10 @@ class DoNotReachUser(Exported):
     email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
     phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
 
-    conditions = staticmethod(_identified)
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Yields a violation for a user without any identifier."""
+        return _identified(data)
 
     def __repr__(self) -> str:
         return f"DoNotReachUser(email=<{len(self.email)}>, phone_number=<{len(self.phone_number)}>)"

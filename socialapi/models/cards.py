@@ -177,7 +177,7 @@ class Card(Model):
     deleted: bool | None = None
 
 
-def _layout_rules(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+def _layout_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
     """Yields the violations in components or slides. Each layout needs exactly one component with media and one with a
     destination.
     """
@@ -203,7 +203,11 @@ class CardDraft(Record):
     slides: Annotated[tuple[Components, ...], MinLen(1)] | Unset = UNSET
 
     alternatives: ClassVar = Alternatives(("components", "slides"), exclusive=True)
-    conditions = staticmethod(_layout_rules)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Yields the violations in the components or slides."""
+        return _layout_rules(data)
 
 
 @attrs.define(kw_only=True)
@@ -215,7 +219,11 @@ class CardChanges(Record):
     slides: Annotated[tuple[Components, ...], MinLen(1)] | Unset = UNSET
 
     alternatives: ClassVar = Alternatives(("components", "slides"), required=False, exclusive=True)
-    conditions = staticmethod(_layout_rules)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Yields the violations in the components or slides."""
+        return _layout_rules(data)
 
 
 class CardsQuery(CursorQuery, total=False):

@@ -270,7 +270,7 @@ async def add_stub(request: ControlRequest) -> Answer:
     """Adds a response for a path that is not implemented, and returns it with its defaults."""
     stub = Stub(**checked(Stub, request))
     problem = stub.problem()
-    if problem is None and is_implemented(stub.method, stub.path):
+    if problem is None and await is_implemented(stub.method, stub.path):
         problem = "the emulator implements this endpoint: add a fault to change its response"
     if problem is not None:
         raise Refusal(400, "INVALID_PARAMETER", problem, parameter="path")

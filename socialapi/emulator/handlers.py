@@ -3,13 +3,12 @@
 import functools
 import importlib
 import pkgutil
-import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, cast, get_origin
-from urllib.parse import unquote
 
 import attrs
 import orjson
+import yarl
 
 from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
 from socialapi.emulator.advertising.state import Record, Table
@@ -18,7 +17,7 @@ from socialapi.emulator.faults import STREAM_FAULTS, Fault
 from socialapi.emulator.platform.streaming import LiveStream
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ApiStyle, InvalidRequest, Refusal, style_of
-from socialapi.emulator.routing import Dispatcher, Match, mount_of, mounted_paths
+from socialapi.emulator.routing import MOUNTS, Dispatcher, Match, mount_of, mounted_paths
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller, State, User
 from socialapi.emulator.stubs import Stubs
@@ -170,16 +169,19 @@ def endpoint_table() -> Dispatcher[Endpoint]:
     )
 
 
-def is_implemented(method: str, path: str) -> bool:
+@attrs.frozen
+class _Asked:
+    """The part of a request that a dispatcher reads."""
+
+    method: str
+    rel_url: yarl.URL
+
+
+async def is_implemented(method: str, path: str) -> bool:
     """Returns whether an endpoint serves this path of the service."""
-    parts = [unquote(part) for part in path.split("/")]  # an escaped slash separates nothing
-    paths = (endpoint.route.path.split("/") for endpoint in endpoints() if endpoint.route.method == method)
-    return any(len(each) == len(parts) and all(map(_may_be, parts, each)) for each in paths)
-
-
-def _may_be(part: str, template: str) -> bool:
-    pattern = ".+".join(map(re.escape, re.split(r"\{\w+\}", template)))
-    return re.fullmatch(pattern, part, re.DOTALL) is not None
+    urls = [yarl.URL(mount + path, encoded=True) for mount in MOUNTS.values()]
+    found = [await endpoint_table().find(cast("Any", _Asked(method, url))) for url in urls]
+    return any(each.entry is not None for each in found)
 
 
 def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint] | None:

@@ -66,7 +66,6 @@ WITHOUT_TARGET: Final[dict[str, str]] = {
     "cli.jobs:_moment": "shows a time of a journal, whose lines have checksums",
     "cli.jobs:_time": "shows a time of a journal, whose lines have checksums",
     "emulator.catalogs.state:Stock.fields": _OWN,
-    "emulator.handlers:is_implemented": "decodes the path of a stub that a test defines",
     "emulator.faults:_odd_token": "changes an answer of the emulator itself",
     "emulator.platform.post_routing:PostRouter.missed": _OWN,
     "emulator.platform.state:PostStore.time_of": "reads the time of a post, or does without one that is none",

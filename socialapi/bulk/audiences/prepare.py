@@ -313,9 +313,11 @@ class Preparer:
         for own, ((at, field, kind), (_, values)) in enumerate(zip(block.layout.identifiers, columns, strict=True)):
             several = [values[index]]
             if several == [None]:
-                texts: Iterable[tuple[str, str]] = texts_in(block.columns[at][index], field, kind)
+                texts: Iterable[tuple[str, str]]
                 if index in _misquoted(block, at):
                     texts = [("", block.ambiguous[index].reason)]
+                else:
+                    texts = texts_in(block.columns[at][index], field, kind)
                 normalize = self._normalizer(block, index, field, kind)
                 several = yield from self._values_of(texts, field, kind, normalize, problems, cleaned)
             same_kind = found.setdefault(kind, set())

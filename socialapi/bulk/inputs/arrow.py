@@ -264,6 +264,7 @@ class _Words:
         if len(dictionary) > MAX_WORDS or self._characters > MAX_WORD_CHARACTERS:
             return self._values(array.dictionary_decode())
         if self._words is None:
+            # In a damaged table, an index may be negative: a list would count it from its end, and a mapping raises KeyError.
             self._words = {None: None, **dict(enumerate(self._values(dictionary)))}
         return list(map(self._words.__getitem__, array.indices.to_pylist()))
 

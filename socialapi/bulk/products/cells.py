@@ -67,7 +67,7 @@ _MAX_VALUES: Final = 1_000
 """The maximum length of an array that is searched for values."""
 _is_count: Final = re.compile("[0-9]{1,18}").fullmatch
 _TOO_LARGE: Final = 2**64
-"""Integers below this limit fit into JSON and convert quickly to strings."""
+"""The first count that does not fit into the JSON of a request. Integers below it also convert quickly to strings."""
 _REQUIRED: Final = frozenset(REQUIRED)
 _EMPTY: Final = frozenset({type(None), Unset})
 _NUMBERS: Final = frozenset({float, Decimal})

@@ -5,6 +5,7 @@ collects what is judged.
 import base64
 import contextlib
 import json
+import math
 import queue
 import random
 import shutil
@@ -34,6 +35,8 @@ LONGEST: Final = 15
 QUICK_FAULT_KINDS: Final = 7
 ASKED_SECONDS: Final = 90.0
 """How long an answer of the emulator, or of the client at its end, may take."""
+REPEATED_SECONDS: Final = 20.0
+"""How long a call may be repeated: a token that ends twice in one call is not renewed for a minute afterwards."""
 
 
 # Plans -----------------------------------------------------------------------------------------------------------------
@@ -301,6 +304,7 @@ class Conductor:
         self.faults: Counter[str] = Counter()
         self.events: Counter[str] = Counter()
         self._last_request = 0
+        self._invalidated_at = -math.inf
 
     def run(self) -> None:
         """Until the time is over, or the client has ended."""
@@ -371,11 +375,14 @@ class Conductor:
 
     def invalidate_app_token(self) -> None:
         """As another machine of the app would, of which the client knows nothing."""
+        if time.monotonic() < self._invalidated_at + REPEATED_SECONDS:
+            return
         with contextlib.suppress(
             OSError, HTTPException, ValueError, KeyError
         ):  # what a fault hits here may as well stay
             token = self._as_app("/oauth2/token", {"grant_type": "client_credentials"})["access_token"]
             self._as_app("/oauth2/invalidate_token", {"access_token": token})
+            self._invalidated_at = time.monotonic()
             self.events["app-only tokens invalidated"] += 1
 
     def move_clock(self) -> None:

@@ -18,7 +18,7 @@ from tests.support.redis import redis_running
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow]
 
 ROWS: Final = 4_000
-TIMEOUT_SECONDS: Final = 1
+TIMEOUT_SECONDS: Final = 3
 
 
 def settings(emulator: Service, **more: Any) -> WriteSettings:

@@ -437,14 +437,15 @@ class Session:
         """Logs an attempt and reports it to the call's observer and to `on_reply`, whose first error is logged."""
         request, failure = call.request, call.failure
         if logger.isEnabledFor(logging.DEBUG):
+            facts = _facts(call, outcome)
             logger.debug(
                 "%s %s: %s in %.0f ms (attempt %d)",
                 call.request.method,
                 call.request.target.route.shown,
-                failure.summary if failure else "done",
+                failure.summary if failure else facts["socialapi_status"],
                 seconds * 1000,
                 call.attempt,
-                extra=_facts(call, outcome) | {"socialapi_duration_seconds": seconds},
+                extra=facts | {"socialapi_duration_seconds": seconds},
             )
         if call.observer is not None:
             call.observer(Attempt(seconds, request.body_bytes, failure))

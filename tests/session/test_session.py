@@ -307,5 +307,5 @@ async def test_the_log_says_what_happened_to_each_attempt(
     assert said == [
         ("DEBUG", "GET /2/tweets: HTTP 503 in 0 ms (attempt 1)"),
         ("INFO", "GET /2/tweets: HTTP 503, retrying in 8.0 s"),
-        ("DEBUG", "GET /2/tweets: done in 0 ms (attempt 2)"),
+        ("DEBUG", "GET /2/tweets: 200 in 0 ms (attempt 2)"),
     ]

@@ -1,5 +1,4 @@
-"""Writes `resources.md`: every field of every advertising resource with its type. Run it after a
-change.
+"""Writes `resources.md`: every field of every resource with its type. Run it after a change.
 
 python docs/resources.py
 """
@@ -128,6 +127,37 @@ RESOURCES: Final = (
 )
 """The resources of the advertising API, of creatives and of catalogs, with their documented fields."""
 
+PLATFORM: Final = (
+    ("post", types.Post),
+    ("post, public_metrics", types.PostMetrics),
+    ("post, attachments", types.Attachments),
+    ("post, entities", types.Entities),
+    ("post, referenced_tweets", types.ReferencedPost),
+    ("post, edit_controls", types.EditControls),
+    ("new post", types.PostDraft),
+    ("new post, reply", types.PostReply),
+    ("new post, media", types.PostMedia),
+    ("new post, poll", types.PostPoll),
+    ("new post, geo", types.PostGeo),
+    ("new post, edit_options", types.EditOptions),
+    ("user", types.User),
+    ("user, public_metrics", types.UserMetrics),
+    ("media", types.Media),
+    ("media, variants", types.MediaVariant),
+    ("media, public_metrics", types.MediaMetrics),
+    ("poll", types.Poll),
+    ("place", types.Place),
+    ("article", types.Article),
+    ("news story", types.NewsStory),
+    ("note", types.Note),
+    ("stream rule", types.StreamRule),
+    ("powerstream rule", types.PowerstreamRule),
+    ("connection of a stream", types.Connection),
+    ("webhook", types.WebhookConfig),
+    ("activity subscription", types.Subscription),
+)
+"""The objects of the platform API, with the classes that read or write them."""
+
 PUBLIC_TYPES: Final[Sequence[str]] = types.__all__  # type: ignore[attr-defined]  # made at run time
 NAMED: Final[Mapping[Any, str]] = {
     getattr(types, name): name for name in PUBLIC_TYPES if typing.get_origin(getattr(types, name)) is typing.Literal
@@ -148,45 +178,66 @@ def _type(kind: Any) -> str:
     if kind in NAMED:
         return NAMED[kind]
     if origin in (typing.Union, builtin_types.UnionType):
-        return " | ".join(map(_type, arguments))
+        return " | ".join(_type(each) for each in arguments if each is not types.Unset)
     if origin is typing.Literal:
         return " | ".join(f'"{each}"' for each in arguments)
     name = "None" if kind is type(None) else getattr(origin or kind, "__name__", str(kind))
     return f"{name}[{', '.join('...' if each is ... else _type(each) for each in arguments)}]" if arguments else name
 
 
-def _default(field: "attrs.Attribute[Any]") -> str:
+def _default(field: "attrs.Attribute[Any]", *, is_sent: bool) -> str:
     if field.default is attrs.NOTHING:
-        return "always present"
+        return "required" if is_sent else "always present"
+    if is_sent:
+        return "not sent"
     default: Any = field.default
     return f"`{default.factory() if hasattr(default, 'factory') else default}`"
+
+
+def _section(resource: Resource) -> list[str]:
+    fields, is_sent = declared(resource.model), resource.name.startswith("new ")
+    rows = [
+        (name, _type(fields[name].type).replace("|", "\\|"), _default(fields[name], is_sent=is_sent))
+        for name in resource.fields
+    ]
+    return [
+        "",
+        f"### {resource.name[0].upper()}{resource.name[1:]}: `{resource.model.__name__}`",
+        "",
+        "| Field | Type | If missing |",
+        "|---|---|---|",
+        *(f"| `{name}` | `{kind}` | {default} |" for name, kind, default in rows),
+    ]
 
 
 def markdown() -> str:
     """Returns the complete page."""
     lines = [
-        "# Advertising resources",
+        "# Resources",
         "",
-        "`docs/resources.py` generates this page from the code. It lists every documented field of every",
-        "resource of the advertising API, including creatives and catalogs. The classes and enumerations are",
-        "in `socialapi.types`.",
+        "`docs/resources.py` generates this page from the code. It lists every field of every resource. The",
+        "classes and enumerations are in `socialapi.types`.",
         "",
-        "Unknown values of an enumeration are strings. Unknown fields are in `extra`, and errors that arrive",
-        "with an object are in its `partial_errors`. Times have a time zone. Amounts are integers, in",
-        "millionths of the currency unit; `Micros` converts them to exact decimals.",
+        "Unknown values of an enumeration are strings. Errors that arrive with an object are in its",
+        "`partial_errors`. Times have a time zone.",
+        "",
+        "## Posts, users, streams and webhooks",
+        "",
+        "Fields without an attribute of their own, such as `reply_settings` of a post and `options` of a",
+        'poll, are in `extra`: `post.extra["reply_settings"]`.',
+    ]
+    for name, model in PLATFORM:
+        lines += _section(Resource(name, model, tuple(declared(model))))
+    lines += [
+        "",
+        "## Advertising",
+        "",
+        "This part has every documented field of the advertising API, including creatives and catalogs.",
+        "Other fields are in `extra`. Amounts are integers, in millionths of the currency unit; `Micros`",
+        "converts them to exact decimals.",
     ]
     for resource in RESOURCES:
-        fields = declared(resource.model)
-        lines += [
-            "",
-            f"## {resource.name[0].upper()}{resource.name[1:]}: `{resource.model.__name__}`",
-            "",
-            "| Field | Type | If missing |",
-            "|---|---|---|",
-        ]
-        for name in resource.fields:
-            shown = _type(fields[name].type).replace("|", "\\|")
-            lines.append(f"| `{name}` | `{shown}` | {_default(fields[name])} |")
+        lines += _section(resource)
     return "\n".join(lines) + "\n"
 
 

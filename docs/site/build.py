@@ -103,7 +103,7 @@ def for_machines(pages: Mapping[str, str]) -> Mapping[str, str]:
     full = "\n\n".join(
         f"<!-- {link[1]} -->\n\n{pages[link[1]].strip()}" for link in names if link not in about_the_project
     )
-    about = f"[llms-full.txt](llms-full.txt) has the text of these pages ({len(full) // 1000} kB), except those about the project. Each page begins with a line such as `<!-- {names[0][1]} -->`."
+    about = f"[llms-full.txt](llms-full.txt) has the text of these pages ({len(full) // 1000} kB), except those about the project. Each page begins with a line such as `<!-- {names[0][1]} -->`, so that `awk '/^<!-- .*md -->$/ {{on = ($2 == \"streams.md\")}} on' llms-full.txt` prints one page."
     return {
         "llms.txt": f"# socialapi\n\n> {summary}\n\n{about}\n" + "\n".join(groups) + "\n",
         "llms-full.txt": f"{full}\n",

@@ -23,7 +23,12 @@ class Stub:
     the service, without the prefix of an API.
     """
 
-    path: Annotated[str, Pattern(r"/[!-\"$->@-~]+", "must start with a slash, and have no spaces and no query")]
+    path: Annotated[
+        str,
+        Pattern(
+            r"/[!-\"$-)+->@-z|~]+", "must start with a slash, and have no spaces, query or placeholders (* or {id})"
+        ),
+    ]
     method: Annotated[str, Pattern("[A-Z]{1,32}", "must be an HTTP method in capitals")] = "GET"
     status: Annotated[int, Ge(200), Le(599)] = 200
     body: Any = None

@@ -28,6 +28,7 @@ USE_THAT_VERSION: Final = "use that version, or choose another path"
 
 _IN_USE: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _NOT_OURS: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT})
+_GONE: Final = sqlite3.SQLITE_READONLY_DBMOVED
 SHARED_WAIT_SECONDS: Final = 10.0
 """How long to wait while another process uses a shared file."""
 _ERASE_WAIT_MS: Final = 200
@@ -58,8 +59,9 @@ LEAST_PAGE_BYTES: Final = 512
 class SqliteFile:
     """One connection on one thread. No other process or task can use the file from `open` to `aclose`.
 
-    With `shared`, several processes of this machine can use the file and wait for each other. A missing file is created
-    with mode 0600. Committed data is on the disk. `purpose` is the file's name in messages, for example "inbox".
+    With `shared`, several processes of this machine can use the file and wait for each other. All methods then fail
+    once the file at the path is a different one, because no process would find what they write. A missing file is
+    created with mode 0600. Committed data is on the disk. `purpose` is the file's name in messages, for example "inbox".
 
     SQLite errors are raised as ConfigurationError, which names the file and says what to do. With `raw`, only `open`
     does this, and the other methods raise sqlite3.Error.
@@ -76,6 +78,7 @@ class SqliteFile:
         self._lock = None if shared else FileLock(path)
         self._executor: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
+        self._opened: os.stat_result | None = None
         self._changes: deque[Callable[[sqlite3.Connection], None]] = deque()
         self._asked = self._written = 0
         self._failure: Exception | None = None
@@ -185,6 +188,7 @@ class SqliteFile:
         # SQLite reads zeros after the end. A log, if there is one, has the missing pages.
         if not has_log and self._size_of() % self._connection.execute("PRAGMA page_size").fetchone()[0]:
             raise damage("it ends in the middle of a page")
+        self._opened = self.path.stat() if self._shared else None
         return self._transact(prepare)
 
     def _size_of(self, suffix: str = "") -> int:
@@ -220,7 +224,19 @@ class SqliteFile:
             if connection.in_transaction:  # some failures end the transaction
                 connection.execute("ROLLBACK")
             raise
+        self._check_path()
         return result
+
+    def _check_path(self) -> None:
+        """Raises sqlite3.OperationalError if the open file was deleted or replaced. SQLite continues to write to it."""
+        if self._opened is None:
+            return
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(self.path.stat(), self._opened):
+                return
+        problem = sqlite3.OperationalError("it was deleted or replaced")
+        problem.sqlite_errorcode = _GONE
+        raise problem
 
     def _write_all(self, number: int) -> None:
         if number <= self._written:  # it was written together with an earlier change
@@ -264,6 +280,7 @@ class SqliteFile:
                 self._lock.release()
 
     def _disconnect(self) -> None:
+        self._opened = None
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -284,6 +301,8 @@ class SqliteFile:
             return self._error("is in use by another process: wait for that one, or end it")
         if code in _NOT_OURS:
             return self._error("is damaged, or was never one: restore it, or choose another path")
+        if is_lost(problem):
+            return self._error("was deleted or replaced while it was open: start the program again")
         if code == sqlite3.SQLITE_FULL:
             return self._error("cannot be written: the disk is full; free some space and run it again")
         if code == sqlite3.SQLITE_IOERR:
@@ -365,9 +384,9 @@ def readable(work: Callable[[], T]) -> T:
     raise damage("it contains a string that is not UTF-8")
 
 
-def is_damage(problem: sqlite3.Error) -> bool:
-    """Returns whether the file is damaged or is not a SQLite file."""
-    return primary_code(problem) in _NOT_OURS
+def is_lost(problem: sqlite3.Error) -> bool:
+    """Returns whether waiting cannot help, because the file is damaged, is not a SQLite file, or is gone."""
+    return primary_code(problem) in _NOT_OURS or getattr(problem, "sqlite_errorcode", 0) == _GONE
 
 
 def is_in_use(problem: sqlite3.Error) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 
 from socialapi.errors import ConfigurationError
-from socialapi.internal.sqlite_file import Schema, SqliteFile, damage, is_damage
+from socialapi.internal.sqlite_file import Schema, SqliteFile, damage, is_lost
 from socialapi.webhooks import attempts
 from socialapi.webhooks.dead_letters import DeadLetters
 from socialapi.webhooks.inbox_owner import InboxOwner
@@ -563,9 +563,9 @@ class Inbox:
     def _failed(self, problem: sqlite3.Error) -> None:
         """Logs a failure. Does not log again until an event has been stored. SQLite's messages contain no data.
 
-        Raises ConfigurationError if the file is damaged: waiting does not repair it.
+        Raises ConfigurationError if the file is damaged or gone: waiting does not repair it.
         """
-        if is_damage(problem):
+        if is_lost(problem):
             raise self._database.explanation(problem) from None
         if not self._is_said:
             facts = {"socialapi_error": type(problem).__name__}

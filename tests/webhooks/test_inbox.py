@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
@@ -454,3 +455,28 @@ async def test_damage_that_is_found_while_events_are_read_ends_the_receiver_with
                 await anext(aiter(receiver))
         assert str(caught.value).replace(str(path), "FILE") == says
     assert await receiver._store.add(None, b"{}") == "full"
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced", "folder deleted"])
+async def test_no_event_is_accepted_into_a_file_that_the_next_run_cannot_find(tmp_path: Path, how: str) -> None:
+    """SQLite continues to write to a deleted file, so events were accepted, said to be kept, and lost."""
+    path = tmp_path / "folder" / "inbox.sqlite"
+    path.parent.mkdir()
+    receiver = Receiver(SECRET, inbox=path)
+    await receiver._store.open()
+    assert await receiver._store.add(b"1", event(1)) == "new"
+    for file in path.parent.iterdir():
+        file.unlink()
+    if how == "replaced":
+        path.touch()
+    elif how == "folder deleted":
+        path.parent.rmdir()
+    assert await receiver._store.add(b"2", event(2)) == "full"
+    says = f"the inbox {path} was deleted or replaced while it was open: start the program again"
+    for ending in (anext(aiter(receiver)), receiver.aclose()):
+        with pytest.raises(ConfigurationError, match=f"^{re.escape(says)}$"):
+            await ending
+    path.parent.mkdir(exist_ok=True)
+    async with Receiver(SECRET, inbox=path) as receiver:
+        assert await receiver._store.add(b"2", event(2)) == "new"
+    assert stored(path, "SELECT content FROM waiting") == [(event(2),)]

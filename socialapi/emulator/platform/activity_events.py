@@ -107,8 +107,8 @@ class EventRouter:
         for app_key, line in lines.items():
             yield StreamLine(line, streams=self._streams.of(app_key, ACTIVITY_STREAM))
             # Each webhook gets the event once: the webhook of a subscription, or all webhooks if it has none.
-            own = (each for each in state.platform.webhooks.values() if each.app_key == app_key and each.valid)
-            webhooks = {each.id: each for each in own}
+            # An invalid webhook gets it only in a replay.
+            webhooks = {each.id: each for each in state.platform.webhooks.values() if each.app_key == app_key}
             targets: dict[str, ActivitySubscription | None] = {}
             for subscription in found[app_key]:
                 named = None if subscription is None else subscription.webhook_id

@@ -187,8 +187,10 @@ class Outbox:
         self._closed = False
 
     def put(self, body: bytes, copies: int = 1) -> bool:
-        """Adds an event, or several copies of it. Returns False if the queue is full, in which case the event is lost."""
-        if len(self._waiting) >= QUEUE_EVENTS:
+        """Adds an event, or several copies of it. Returns False if it is skipped, because the webhook is invalid or the
+        queue is full.
+        """
+        if not self.webhook.valid or len(self._waiting) >= QUEUE_EVENTS:
             self.counters.skipped += copies
             return False
         self._waiting.extend([body] * copies)

@@ -57,7 +57,7 @@ async def publish_with_backpressure(lines: Iterable[StreamLine], deliveries: Del
             if outbox.is_crowded:
                 await outbox.room()
             deliveries.send(outbox, line.content, copies)
-            count["webhooks"] += 1
+            count["webhooks"] += outbox.webhook.valid
     return count
 
 

@@ -84,6 +84,24 @@ async def test_a_replay_has_what_failed_and_what_was_never_sent(ask: Asker, owne
     assert ids(owner) == ["17"]
 
 
+async def test_a_replay_has_what_was_published_while_the_webhook_was_invalid(ask: Asker, owner: Owner) -> None:
+    """Section 3.1: events stop being delivered, and resume after a PUT. They were not even counted as skipped."""
+    webhook_id = await webhook(ask, link="")
+    rules = await ask.bearer("POST", "/2/tweets/search/stream/rules", json={"add": [{"value": "snow"}]})
+    assert rules.status == 201
+    secret, owner.secret = owner.secret, "wrong"
+    await ask.control("POST", "clock", {"advance": 3_601})
+    published = await ask.emulator.publish({"events": [{**EVENT, "event_id": "17", "copies": 2}, {"text": "snow"}]})
+    assert [each["webhooks"] for each in published["published"]] == [0, 0]
+    await ask.emulator.settle()
+    owner.secret = secret
+    assert (await ask.bearer("PUT", f"/2/webhooks/{webhook_id}")).status == 200
+    assert owner.events == []
+    assert ask.emulator.ledger()["deliveries"][webhook_id]["skipped"] == 3
+    assert await replay(ask) == 2
+    assert [event["data"].get("event_id", "a post") for event in owner.events] == ["17", "a post"]
+
+
 async def test_a_replay_goes_back_a_day_and_ends_with_the_webhook(ask: Asker, owner: Owner) -> None:
     webhook_id = await webhook(ask)
     await ask.emulator.publish(EVENT)

@@ -1,6 +1,7 @@
 """No secret and no raw identifier leaves by a log line, an error or a repr: planted values are searched for."""
 
 import asyncio
+import base64
 import gc
 import json
 import logging
@@ -16,7 +17,8 @@ import pyarrow
 import pytest
 from rich.pretty import pretty_repr
 
-from socialapi import AudienceUser, Client, FileTokenCache, Operation
+from socialapi import AudienceUser, Bearer, Client, FileTokenCache, OAuth2User, Operation
+from socialapi.credentials import Credentials
 from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, BulkError, SocialApiError, TransportError
 from socialapi.routes import platform as routes
@@ -35,6 +37,7 @@ from tests.support.planted import (
     PEOPLE,
     ROWS,
     SECRETS,
+    USER,
     ask,
     client_for,
     end_token,
@@ -87,6 +90,41 @@ async def test_nothing_planted_is_told_when_calls_fail(failure: str, listener: L
             if error is not None:
                 assert [line for line in told_by(error) if leaks(line)] == [], call
     assert raised
+    assert server.requests
+    assert [line for line in listener.lines if leaks(line)] == []
+
+
+RENEWABLE = OAuth2User(
+    SECRETS["oauth2"], refresh_token=SECRETS["bearer"], client_id="client", client_secret=SECRETS["api_key_secret"]
+)
+
+
+@pytest.mark.parametrize(
+    "credential", [APP, USER, Bearer(SECRETS["bearer"]), RENEWABLE], ids=lambda each: type(each).__name__
+)
+@pytest.mark.parametrize("status", [400, 401, 403, 503])
+async def test_no_secret_is_told_by_a_gateway_that_echoes_what_it_rejects(
+    listener: LogLines, clock: VirtualClock, credential: Credentials, status: int
+) -> None:
+    """Errors quote the service, and pickles hold all of its words."""
+
+    async def echo(received: Received) -> bytes:
+        form = received.body.decode() if "form" in received.headers.get("content-type", "") else ""
+        header = received.headers.get("authorization", "")
+        says = f"invalid_token in Authorization: {header} {form} oauth_signature_method must be HMAC-SHA1"
+        return answer({"errors": [{"code": 89, "message": says, "detail": says}]}, status=status)
+
+    async with Server(then=echo) as server, client_for(server, clock, credentials=[credential]) as client:
+        for call in (ask, send):
+            _, error = await outcome(call, client)
+            assert error is not None
+            assert [line for line in told_by(error) if leaks(line)] == []
+            encoded = base64.b64encode(f"{SECRETS['api_key']}:{SECRETS['api_key_secret']}".encode()).decode()
+            assert encoded not in repr(vars(error))
+            if isinstance(error, ApiError):
+                assert "invalid_token in Authorization: " in str(error)
+                assert error.errors[0].message is not None
+                assert error.errors[0].message.endswith("oauth_signature_method must be HMAC-SHA1")
     assert server.requests
     assert [line for line in listener.lines if leaks(line)] == []
 

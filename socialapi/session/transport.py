@@ -27,7 +27,7 @@ from socialapi.version import __version__
 from socialapi.wire.content_encoding import ENCODINGS, BrokenEncoding, Decompressor
 from socialapi.wire.oauth1 import check_headers
 from socialapi.wire.request import Request
-from socialapi.wire.response import Reply
+from socialapi.wire.response import Reply, hide_secrets
 
 A = TypeVar("A")
 
@@ -366,6 +366,8 @@ class Transport:
                 **connection.options,
             )
             reply = await finish(response)
+            if isinstance(reply, Reply) and not reply.ok:
+                hide_secrets(reply, headers.get("Authorization", ""), request.form)
             if not (connection.is_relayed and getattr(reply, "status", None) == PROXY_REFUSAL):
                 return reply
             error = _not_sent(url, _why_not_relayed(PROXY_REFUSAL), is_lasting=True)

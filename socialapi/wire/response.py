@@ -1,5 +1,6 @@
 """Decodes responses into models or errors."""
 
+import base64
 import codecs
 import contextlib
 import itertools
@@ -9,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeVar, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import attrs
 import orjson
@@ -360,6 +361,27 @@ def read_error(reply: Reply) -> ApiError:
     if isinstance(error, WebhookRejected) and reason:
         error.reason = reason
     return error
+
+
+def hide_secrets(reply: Reply, authorization: str, form: str | None) -> None:
+    """Replaces the secrets of a request with `***` in its rejection. Gateways echo the header that they reject, and
+    errors quote what they say.
+    """
+    for kind, value in _SENT_SECRETS.findall(f"{authorization}\n{form or ''}"):
+        found = {value, unquote(value)}
+        if kind == "Basic ":
+            found.add(unquote(base64.b64decode(value).decode().partition(":")[2]))
+        for secret in filter(None, found):
+            for shown in (secret, secret.replace("/", r"\/")):
+                reply.content = reply.content.replace(shown.encode(), b"***")
+
+
+_SENT_SECRETS: Final = re.compile(
+    r'(^Bearer |^Basic |\boauth_(?:consumer_key|signature|token|verifier)="'
+    r'|\b(?:access_token|client_secret|code|code_verifier|refresh_token)=)([^"&\s]{8,})',
+    re.MULTILINE,
+)
+"""The secrets of an `Authorization` header and a form. A shorter value may be part of an ordinary word."""
 
 
 def request_id(headers: Mapping[str, str]) -> str | None:

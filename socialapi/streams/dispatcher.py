@@ -128,10 +128,12 @@ class Dispatcher:
         events = source if finishing is None else finishing.unfinished()
         free = asyncio.Semaphore(self._max_concurrency)
         running: set[asyncio.Task[None]] = set()
+        own = asyncio.current_task()
+        assert own is not None
         broken: list[BaseException] = []
 
         def begin(event: Any) -> None:
-            task = asyncio.create_task(self._handle(event, finishing))
+            task = asyncio.create_task(self._handle(event, finishing, own))
             running.add(task)
             task.add_done_callback(ended)
 
@@ -166,14 +168,15 @@ class Dispatcher:
             kind = type(source).__name__
             raise InvalidInput(f"source must be a stream, a receiver or another async iterable, not {kind}")
 
-    async def _handle(self, event: Any, finishing: "Unfinished[Any] | None") -> None:
+    async def _handle(self, event: Any, finishing: "Unfinished[Any] | None", run: "asyncio.Task[Any]") -> None:
         handlers = {_identity(handler): handler for kind, handler in self._handlers if _matches(kind, event)}
         failed = False
         for handler in handlers.values():
             try:
                 await call_handler(handler, event)
             except asyncio.CancelledError as cancellation:
-                if (current := asyncio.current_task()) is not None and current.cancelling():
+                current = asyncio.current_task()
+                if run.cancelling() and current is not None and current.cancelling():
                     raise
                 failed = True
                 problem = RuntimeError("the handler was cancelled from within")

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import os
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final, Protocol
@@ -17,6 +18,8 @@ from socialapi.internal.secret import Secret
 from socialapi.internal.shielded import shielded
 
 LOCK_TIMEOUT_SECONDS: Final = 180.0
+_POLL_SECONDS: Final = 0.02
+"""How often to check whether the client of another thread still has a lock."""
 MAX_CACHE_BYTES: Final = 64_000_000
 """The maximum size of a token file: about 250,000 tokens."""
 
@@ -43,13 +46,14 @@ def cache_key(*parts: str) -> str:
 
 
 class MemoryTokenCache:
-    """Keeps tokens in the memory of this process."""
+    """Keeps tokens in the memory of this process. Clients in several threads can share it."""
 
     def __init__(self) -> None:
         self._tokens: dict[str, str] = {}
-        # Each lock exists while a task holds it or waits for it. One per event loop: a closed loop may have left its
-        # lock locked.
+        # Each lock exists while a task holds it or waits for it. One per event loop, because it works in only one.
         self._locks: WeakValueDictionary[tuple[str, asyncio.AbstractEventLoop], asyncio.Lock] = WeakValueDictionary()
+        self._holders: dict[str, tuple[asyncio.AbstractEventLoop, int]] = {}
+        self._mutex = threading.Lock()
 
     async def load(self, key: str) -> str | None:
         """Returns the token, or None."""
@@ -69,18 +73,34 @@ class MemoryTokenCache:
         """Holds the lock of the key, which only one caller in this process can hold at a time. Raises
         ConfigurationError if the lock is not free within 3 minutes.
         """
-        lock = self._locks.setdefault((key, asyncio.get_running_loop()), asyncio.Lock())
-        try:
-            async with asyncio.timeout(LOCK_TIMEOUT_SECONDS):
-                await lock.acquire()
-        except TimeoutError:
-            raise ConfigurationError(
-                f"a token stays locked by another client for {LOCK_TIMEOUT_SECONDS:.0f} s"
-            ) from None
-        try:
-            yield
-        finally:
-            lock.release()
+        loop = asyncio.get_running_loop()
+        lock = self._locks.setdefault((key, loop), asyncio.Lock())
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(LOCK_TIMEOUT_SECONDS):
+                    await stack.enter_async_context(lock)
+                    while not self._takes(key, loop):  # noqa: ASYNC110  # an event does not work across event loops
+                        await asyncio.sleep(_POLL_SECONDS)
+            except TimeoutError:
+                raise ConfigurationError(
+                    f"a token stays locked by another client for {LOCK_TIMEOUT_SECONDS:.0f} s"
+                ) from None
+            try:
+                yield
+            finally:
+                del self._holders[key]
+
+    def _takes(self, key: str, loop: asyncio.AbstractEventLoop) -> bool:
+        """Takes the key for an event loop, and returns whether no other one has it. A loop that was closed, or that did
+        not follow this process into a fork, may have left it.
+        """
+        process = os.getpid()
+        with self._mutex:
+            holder, its_process = self._holders.get(key, (loop, None))
+            if its_process == process and not holder.is_closed():
+                return False
+            self._holders[key] = loop, process
+            return True
 
     def __repr__(self) -> str:
         return f"MemoryTokenCache(<{len(self._tokens)} tokens>)"

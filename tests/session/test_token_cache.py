@@ -241,12 +241,34 @@ async def test_a_lock_in_memory_that_another_client_never_gives_back_is_named(
         pass
 
 
+def test_one_client_at_a_time_holds_the_lock_of_a_key_in_all_threads(cache: TokenCache) -> None:
+    """Each event loop had a lock of its own, so two threads used the same refresh token, and the user was signed out."""
+    order: list[str] = []
+
+    def work() -> None:
+        async def hold() -> None:
+            async with cache.lock("a"):
+                order.append("enters")
+                await asyncio.sleep(0.02)
+                order.append("leaves")
+
+        asyncio.run(hold())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert order == ["enters", "leaves"] * len(threads)
+
+
 async def test_a_cache_in_memory_keeps_no_lock_that_nobody_holds() -> None:
     cache = MemoryTokenCache()
     for key in map(str, range(100)):
         async with cache.lock(key):
-            assert [name for name, _ in cache._locks] == [key]
+            assert [name for name, _ in cache._locks] == list(cache._holders) == [key]
     assert not cache._locks
+    assert not cache._holders
 
 
 def test_without_a_path_the_file_is_in_the_cache_folder_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,7 +163,10 @@ class RequestCycle:
             raise Refusal(429, "TOO_MANY_REQUESTS", message)
 
     async def _deliver(self, answer: Answer, fault: Fault | None) -> web.StreamResponse:
-        headers, body = self._headers | {"Content-Type": answer.content_type} | dict(answer.headers), answer.body
+        given = {name.lower() for name in answer.headers}  # by a stub, in any case
+        usual = self._headers | {"Content-Type": answer.content_type}
+        headers = {name: value for name, value in usual.items() if name.lower() not in given} | dict(answer.headers)
+        body = answer.body
         if fault is not None:
             headers, body = altered(fault, headers, body)
         self._exchange.answer = Message.of(headers, body)

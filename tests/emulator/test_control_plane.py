@@ -246,6 +246,16 @@ async def test_a_stub_answers_a_path_that_is_not_implemented_and_checks_credenti
     assert (await ask.control("GET", "stubs")).json == {"stubs": []}
 
 
+async def test_the_headers_of_a_stub_replace_the_usual_ones_in_any_case(ask: Asker) -> None:
+    """HTTP header names are case-insensitive. There were two content types."""
+    headers = {"content-type": "text/plain", "X-Transaction-ID": "mine", "DATE": "Thu, 01 Jan 1970 00:00:00 GMT"}
+    await ask.control("POST", "stubs", {"path": "/2/plants", "body": "ash", "headers": headers})
+    reply = await ask.get("/2/plants")
+    sent = [(name.lower(), value) for name, value in reply.headers.items()]
+    given = [(name.lower(), value) for name, value in headers.items()]
+    assert sorted(pair for pair in sent if pair[0] in dict(given)) == sorted(given)
+
+
 @pytest.mark.parametrize(
     ("stub", "says"),
     [

@@ -230,9 +230,10 @@ class _Streaming(Resource):
         for name, kind in typing.get_type_hints(LinkOptions).items():
             with faults:
                 check_argument(name, kind, getattr(options, name))
-        if options.give_up_after_seconds != options.give_up_after_seconds:  # only NaN differs from itself
+        seconds = options.give_up_after_seconds
+        if isinstance(seconds, int | float) and not seconds >= 0:  # true for NaN, too
             with faults:
-                raise invalid("give_up_after_seconds", "must be a number, not NaN")
+                raise invalid("give_up_after_seconds", "must be 0 or more")
         with faults:
             checked_paths(event_id_paths)
         if faults:

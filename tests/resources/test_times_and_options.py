@@ -94,11 +94,13 @@ async def test_all_that_is_wrong_with_a_call_is_said_at_once(server: Server, cli
     assert server.requests == []
 
 
-@pytest.mark.parametrize("connect", ["filtered_stream.connect", "activity.stream"])
-def test_all_that_is_wrong_with_a_stream_is_said_at_once(connect: str) -> None:
+@pytest.mark.parametrize(
+    ("connect", "seconds"), [("filtered_stream.connect", math.nan), ("activity.stream", -1)], ids=["connect", "stream"]
+)
+def test_all_that_is_wrong_with_a_stream_is_said_at_once(connect: str, seconds: float) -> None:
     client = Client(Config(base_url="https://api.example"), [Bearer("b")])
     with pytest.raises(InvalidInput) as caught:
-        operator.attrgetter(connect)(client)(backfill_minutes=9, on_gap=5, give_up_after_seconds=math.nan, on_slo=1)
+        operator.attrgetter(connect)(client)(backfill_minutes=9, on_gap=5, give_up_after_seconds=seconds, on_slo=1)
     assert {rule.path for rule in caught.value.broken_rules} == {
         "backfill_minutes",
         "on_gap",

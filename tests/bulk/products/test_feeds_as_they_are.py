@@ -4,6 +4,7 @@ import csv
 import datetime
 import io
 import json
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -913,3 +914,16 @@ async def test_ids_that_come_again_are_counted_and_the_last_one_holds(written: A
     report, stored = await load(written(tmp_path, rows))
     assert (report.accepted, report.repeated, stored["a"]["price"]) == (3, 2, "7.00 EUR")
     assert [(issue.field, "a" in issue.reason) for issue in report.warning_details] == [("id", True)]
+
+
+async def test_a_line_break_in_a_description_is_no_new_row_whatever_the_order_of_the_columns(tmp_path: Path) -> None:
+    more = {"additional_image_link": "https://shop.example/2.jpg", "gtin": with_check_digit("400638133393")}
+    rows = [product(each, description="One.\nTwo.", inventory=4, **more) for each in "abc"]
+    for seed in range(30):
+        # A half of such a row may have a link or a number in the column of the link or the price.
+        names = ["id", *random.Random(seed).sample(list(rows[0])[1:], len(rows[0]) - 1)]
+        report, stored = await load(as_csv(tmp_path, [{name: row[name] for name in names} for row in rows]))
+        assert (report.rejected, {each: stored[each]["description"] for each in stored}) == (
+            0,
+            dict.fromkeys("abc", "One.\nTwo."),
+        )

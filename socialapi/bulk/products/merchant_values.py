@@ -189,6 +189,12 @@ def field_of(name: str) -> str | None:
     return found
 
 
+def may_tell_id(name: str) -> bool:
+    """Returns whether a column with this name may contain the id, or shows which other column does."""
+    text = comparable(name)
+    return text in (ONLY_WITHOUT_ID, CONTENT_LANGUAGE) or FIELD_SYNONYMS.get(text) == "id"
+
+
 def fields_of(names: Sequence[str]) -> list[str | None]:
     """Returns the field of each of these columns.
 

@@ -140,7 +140,8 @@ CELLS = st.recursive(
 NAMES = st.sampled_from((*FIELDS, "sku", "name", "g:price", "Image-Link", "currency", "imageLink", "ID", "x", 7, ""))
 
 
-@given(st.lists(st.dictionaries(NAMES, CELLS, max_size=6), min_size=1, max_size=5))
+# Whether "sku" is the id depends on the other objects.
+@given(st.lists(st.dictionaries(NAMES.filter(lambda name: name != "sku"), CELLS, max_size=6), min_size=1, max_size=5))
 async def test_whatever_the_values_of_an_object_are_it_is_one_row_that_its_neighbours_do_not_change(
     objects: list[dict[Any, Any]],
 ) -> None:

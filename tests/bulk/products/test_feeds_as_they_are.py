@@ -927,3 +927,25 @@ async def test_a_line_break_in_a_description_is_no_new_row_whatever_the_order_of
             0,
             dict.fromkeys("abc", "One.\nTwo."),
         )
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize(("own", "other"), [("id", "sku"), ("id", "offer_id"), ("retailer_id", "sku")])
+async def test_a_product_without_the_id_of_the_feed_gets_no_other_column_as_its_id(
+    written: Any, own: str, other: str, tmp_path: Path
+) -> None:
+    rows = [{own: each, other: f"other {each}", **product("x", id=None)} for each in ("a", "", "c")]
+    # Exporters leave out the names of empty values, and readers of XML skip empty elements.
+    rows = rows if written in (as_csv, as_parquet) else [{name: row[name] for name in row if row[name]} for row in rows]
+    report, stored = await load(written(tmp_path, rows))
+    assert [(each.row, each.field) for each in report.rejects] == [(2, "id")]
+    assert stored.keys() == {"a", "c"}
+
+
+@pytest.mark.parametrize("written", [as_xml, as_json, as_json_lines, as_mappings])
+async def test_a_feed_may_have_its_ids_under_several_names_or_only_as_sku(written: Any, tmp_path: Path) -> None:
+    names = ("offer_id", "retailer_id", "sku_id")
+    _, stored = await load(written(tmp_path, [{name: name, **product("x", id=None)} for name in names]))
+    assert stored.keys() == {*names}
+    _, stored = await load(written(tmp_path, [{"sku": each, **product("x", id=None)} for each in "ab"]))
+    assert stored.keys() == {"a", "b"}

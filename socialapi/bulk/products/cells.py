@@ -26,6 +26,7 @@ from socialapi.bulk.products.merchant_values import (
     SALE_CURRENCY,
     SALE_DATES,
     SALE_PRICE,
+    UNLIKE,
     URLS,
     has_entity,
     interval_of,
@@ -99,8 +100,10 @@ class _Reading:
 
     def __init__(self, block: Block[ProductLayout]) -> None:
         self._block = block
-        companions = reversed(block.layout.companions)  # of several columns, the first one counts
-        self._companions = {column.field: _cells(block, column) for column in companions}
+        self._companions: dict[str, Sequence[Any]] = {}
+        for column in block.layout.companions:
+            cells, before = _cells(block, column), self._companions.get(column.field)
+            self._companions[column.field] = cells if before is None else list(map(_together, before, cells))
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that provides each row's value."""
@@ -344,6 +347,18 @@ def _cells(block: Block[ProductLayout], column: ProductColumn) -> Sequence[Any]:
     return [cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell for cell in cells]
 
 
+def _together(one: Any, other: Any) -> Any:
+    """Returns what two columns say together about a price: both currencies if they differ, or else the value of the
+    first column that has a currency, or any value.
+    """
+    first, second = (
+        (each if is_pence(each) else known_currency(each)) if isinstance(each, str) else None for each in (one, other)
+    )
+    if first and second:
+        return one if first == second else f"{one.strip()}{UNLIKE}{other.strip()}"
+    return other if second or (not first and _has_no_value(one)) else one
+
+
 def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
     """Returns the price or sale dates in an object, and None. Returns any other value unchanged, with the problem."""
     if isinstance(given, Mapping):
@@ -413,7 +428,8 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     column = _texts(field, priced)
     pairs = enumerate(zip(column.values, codes, strict=True))
     contradicted = {index for index, (value, code) in pairs if value and code and not value.endswith(f" {code}")}
-    contradicted.update(index for index, cell in enumerate(currencies) if isinstance(cell, str) and is_pence(cell))
+    texts = ((index, cell) for index, cell in enumerate(currencies) if isinstance(cell, str))
+    contradicted.update(index for index, cell in texts if is_pence(cell) or UNLIKE in cell)
     converted = [index for index in column.converted if index not in contradicted]
     return _Column(column.values, contradicted.union(column.unusual), converted)
 

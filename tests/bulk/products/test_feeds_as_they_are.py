@@ -949,3 +949,22 @@ async def test_a_feed_may_have_its_ids_under_several_names_or_only_as_sku(writte
     assert stored.keys() == {*names}
     _, stored = await load(written(tmp_path, [{"sku": each, **product("x", id=None)} for each in "ab"]))
     assert stored.keys() == {"a", "b"}
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("names", [("currency", "price_currency"), ("price_currency", "currency_code")])
+async def test_columns_of_currencies_complete_each_other_and_must_not_contradict_each_other(
+    written: Any, names: Sequence[str], tmp_path: Path
+) -> None:
+    given = [("EUR", "USD"), ("EUR", ""), ("", "USD"), ("n/a", "CHF"), ("eur", "€"), ("US Dollar", "USD"), ("", "")]
+    sure = ["", "EUR", "USD", "CHF", "EUR", "USD", ""]
+    for price in ("9.99", "9,99"):
+        rows = [
+            {**product(str(at), price=price), **dict(zip(names, pair, strict=True))} for at, pair in enumerate(given)
+        ]
+        report, stored = await load(written(tmp_path, rows))
+        assert [stored.get(str(at), {}).get("price", "") for at in range(len(rows))] == [
+            code and f"9.99 {code}" for code in sure
+        ]
+        assert [each.row for each in report.rejects] == [at for at, code in enumerate(sure, 1) if not code]
+        assert "contradict" in report.rejects[0].reason

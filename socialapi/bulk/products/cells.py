@@ -107,8 +107,8 @@ class _Reading:
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that provides each row's value."""
-        self._problems: dict[int, tuple[str, str, str]] = {}
-        """Maps each row with a problem to its first unusable field, the location in the file, and the reason."""
+        self._problems: dict[int, list[tuple[str, str, str]]] = {}
+        """Maps each row with problems to its unusable fields, each with the location in the file, and the reason."""
         self._warnings: dict[int, list[tuple[str, str]]] = {}
         self._converted: dict[int, list[str]] = {}
         self._further_images = dict[int, str]()
@@ -151,10 +151,12 @@ class _Reading:
         for index, problem in problems.items():
             if field == SALE_PRICE and problem == NO_CURRENCY:
                 continue  # the price has none either, and the rules say what is wrong with both
-            # A problem with the id takes precedence, because without the id the product is unknown.
-            if problem is not None and (field == "id" or index not in self._problems):
+            if problem is not None:
                 location = block.location_of(index, column.number if block.is_text else None)
-                self._problems[index] = (field, location, problem)
+                found = [each for each in self._problems.get(index, ()) if each[0] != field]
+                # A problem with the id comes first, because without the id the product is unknown.
+                found.insert(0 if field == "id" else len(found), (field, location, problem))
+                self._problems[index] = found
 
     def _on_sale(self, prices: Sequence[Any]) -> Sequence[Any]:
         """Returns the sale prices without those of products that are not on sale, according to their row. If the row has
@@ -256,11 +258,11 @@ class _Reading:
             return ProductRow(
                 number, {}, ("", location + problem.reason), values, is_blank=problem is IS_BLANK, location=location
             )
-        field, location, reason = self._problems.get(index, ("", "", ""))
+        (field, location, reason), *others = self._problems.get(index, [("", "", "")])
         if index in self._further_images and isinstance(shape.get(IMAGES, ""), str):
             shape[IMAGES] = self._images(index, shape.get(IMAGES, ""), self._further_images[index])
         if (problem := block.ambiguous.get(index)) is not None:
-            field, location, reason = "", block.location_of(index, problem.column), problem.reason
+            field, location, reason, others = "", block.location_of(index, problem.column), problem.reason, []
             values = None if values is None else [*values, *problem.surplus]
             is_first = any(
                 each.field == "id" and layout.shown and each.index == layout.shown[0] for each in layout.columns
@@ -272,6 +274,7 @@ class _Reading:
             shape,
             (field, location + reason) if reason else None,
             values,
+            other_problems=[(field, reason) for field, _, reason in others],
             warnings=self._warnings.get(index, ()),
             converted=self._converted.get(index, ()),
             location=location,

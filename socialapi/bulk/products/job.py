@@ -41,21 +41,19 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
-        found.append((field, reason.removeprefix(row.location)))
+        found += [(field, reason.removeprefix(row.location)), *row.other_problems]
         if not field:  # the values may be in the wrong fields
             return found
-    rules = _broken_rules(row, now)
-    return [*found, *((rule.path, rule.reason) for rule in rules if not found or rule.path != found[0][0])]
+    known = {field for field, _ in found}
+    return [*found, *((rule.path, rule.reason) for rule in _broken_rules(row, now) if rule.path not in known)]
 
 
 def prepare_json(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
     """Returns the invalid fields and the reasons. For a valid product, sets its JSON and returns None."""
-    if row.problem is not None:
-        return row.problem
-    if broken := _broken_rules(row, now):
-        fields = ", ".join(dict.fromkeys(rule.path for rule in broken))
-        reasons = [rule.reason if len(broken) == 1 else str(rule) for rule in broken]
-        return fields, "; ".join(reasons)
+    if broken := broken_fields(row, now):
+        fields = ", ".join(dict.fromkeys(field for field, _ in broken))
+        reasons = [reason if len(broken) == 1 else f"{field}: {reason}" for field, reason in broken]
+        return fields, (row.location if row.problem is not None else "") + "; ".join(reasons)
     row.json = json_bytes(row.shape)
     return None
 

@@ -968,3 +968,15 @@ async def test_columns_of_currencies_complete_each_other_and_must_not_contradict
         ]
         assert [each.row for each in report.rejects] == [at for at, code in enumerate(sure, 1) if not code]
         assert "contradict" in report.rejects[0].reason
+
+
+@pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings])
+async def test_each_value_that_is_no_text_is_named_because_the_rejects_file_writes_it_as_text(
+    written: Any, tmp_path: Path
+) -> None:
+    rows = [product("a", price={"amount": 999, "currency": "USD"}, size=["S", "M"], color={"en": "red"})]
+    report, stored = await load(written(tmp_path, rows), rejects=tmp_path / "rejects.csv")
+    (reject,) = report.rejects
+    assert sorted(reject.field.split(", ")) == ["color", "price", "size"]
+    assert all(f"{name}: is a" in reject.reason for name in ("color", "price", "size"))
+    assert not stored

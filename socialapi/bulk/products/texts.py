@@ -173,7 +173,8 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
         return _identifier(field, plain, warnings)
     if currency is not None:
         if (problem := why_not_together(plain, currency)) is not None:
-            return TextReading(text, problem)
+            # The value with both goes to the rejects file, which may have no column for the currency.
+            return TextReading(f"{text} {currency}", problem)
         plain = with_currency(plain, currency)
     return _other(field, plain, warnings)
 

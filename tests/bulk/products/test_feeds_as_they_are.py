@@ -980,3 +980,17 @@ async def test_each_value_that_is_no_text_is_named_because_the_rejects_file_writ
     assert sorted(reject.field.split(", ")) == ["color", "price", "size"]
     assert all(f"{name}: is a" in reject.reason for name in ("color", "price", "size"))
     assert not stored
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize(
+    ("price", "currency"), [("9.99", "US Dollar"), ("9.99 EUR", "USD"), ("1,299", "USD"), ("9", "GBp")]
+)
+async def test_a_rejected_price_has_its_currency_in_the_rejects_file(
+    written: Any, price: str, currency: str, tmp_path: Path
+) -> None:
+    again = {"rejects": tmp_path / "rejects.csv", "constants": {"currency": "EUR"}}
+    report, _ = await load(written(tmp_path, [product("a", price=price, currency=currency)]), **again)
+    assert report.rejected == 1
+    report, stored = await load(tmp_path / "rejects.csv", constants=again["constants"])
+    assert (report.rejected, stored) == (1, {})

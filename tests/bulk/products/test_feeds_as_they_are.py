@@ -994,3 +994,20 @@ async def test_a_rejected_price_has_its_currency_in_the_rejects_file(
     assert report.rejected == 1
     report, stored = await load(tmp_path / "rejects.csv", constants=again["constants"])
     assert (report.rejected, stored) == (1, {})
+
+
+@pytest.mark.parametrize("description", ["Iron, oak", '"Iron" oak'])
+async def test_a_row_of_several_files_with_shifted_cells_is_not_taken_from_the_rejects_file(
+    description: str, tmp_path: Path
+) -> None:
+    names = [*(name for name in product("a") if name != "description"), "description"]
+    files = []
+    for each, text in (("a", description), ("b", "Oak.")):
+        files.append(tmp_path / f"{each}.csv")
+        files[-1].write_text(
+            ",".join(names) + "\n" + ",".join((product(each) | {"description": text})[n] for n in names)
+        )
+    report, stored = await load(files, rejects=tmp_path / "rejects")
+    assert (report.rejected, set(stored)) == (1, {"b"})
+    report, stored = await load(tmp_path / "rejects")
+    assert ([each.product_id for each in report.rejects], stored) == (["a"], {})

@@ -1011,3 +1011,14 @@ async def test_a_row_of_several_files_with_shifted_cells_is_not_taken_from_the_r
     assert (report.rejected, set(stored)) == (1, {"b"})
     report, stored = await load(tmp_path / "rejects")
     assert ([each.product_id for each in report.rejects], stored) == (["a"], {})
+
+
+async def test_a_cell_with_a_stray_mark_keeps_its_marks_in_the_rejects_file(tmp_path: Path) -> None:
+    titles = ['"Best" boots', '"Two" and "three"', "Plain"]
+    rows = [product(f"p{at}", title=title) for at, title in enumerate(titles)]
+    path = tmp_path / "feed.csv"
+    path.write_text("\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]))
+    report, _ = await load(path, rejects=tmp_path / "rejects")
+    assert [each.row for each in report.rejects] == [1, 2]
+    with (tmp_path / "rejects").open(newline="") as file:
+        assert [row["title"] for row in csv.DictReader(file)] == titles[:2]

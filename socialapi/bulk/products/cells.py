@@ -562,6 +562,8 @@ def _has_no_value(value: Any, depth: int = 0) -> bool:
     """Returns whether a value is empty or contains only empty values. Deeply nested values never count as empty."""
     if isinstance(value, str):
         return not value or value.isspace()
+    if isinstance(value, Mapping):
+        return not value  # PHP writes an empty object for an empty element of XML
     if isinstance(value, list | tuple):
         return (
             depth < _MAX_DEPTH and len(value) <= _MAX_VALUES and all(_has_no_value(each, depth + 1) for each in value)

@@ -1022,3 +1022,11 @@ async def test_a_cell_with_a_stray_mark_keeps_its_marks_in_the_rejects_file(tmp_
     assert [each.row for each in report.rejects] == [1, 2]
     with (tmp_path / "rejects").open(newline="") as file:
         assert [row["title"] for row in csv.DictReader(file)] == titles[:2]
+
+
+@pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings])
+async def test_an_empty_object_is_no_value(written: Any, tmp_path: Path) -> None:
+    fields: Shape = {name: {} for name in ("gtin", "size", "sale_price", "item_group_id", IMAGES, "inventory")}
+    report, stored = await load(written(tmp_path, [product("a") | fields, product("b", title={"de": "Topf"})]))
+    assert stored == {"a": product("a")}
+    assert [each.field for each in report.rejects] == ["title"]

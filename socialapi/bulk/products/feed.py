@@ -328,22 +328,30 @@ class ProductColumns(FoundColumns):
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:
+        """Returns the field of each column, or None. Raises InvalidInput if a column is given for two fields."""
         if (layout := self.form.layout) is not None:
-            listed: list[str | None] = [None] * len(names)
-            for field, positions in layout.positions(names).items():
-                for position in positions:
-                    listed[position] = field
-            return with_one_id(names, listed)
+            return with_one_id(names, self._assigned(layout.positions(names), names, [None] * len(names)))
         given_names = [each for given in self.given.values() for each in given]
         found = fields_of(["" if positions_of(given_names, (name,)) else name for name in names])
-        fields = [None if field in self.given else field for field in found]
-        for field, given in self.given.items():
-            for position in positions_of(given, names):
-                fields[position] = field
+        positions = {field: positions_of(given, names) for field, given in self.given.items()}
+        fields = self._assigned(positions, names, [None if field in self.given else field for field in found])
         return [
             companion if field is None and (companion := companion_of(name)) not in self.given else field
             for name, field in zip(names, fields, strict=True)
         ]
+
+    @staticmethod
+    def _assigned(
+        given: Mapping[str, Sequence[int]], names: Sequence[str], fields: list[str | None]
+    ) -> list[str | None]:
+        for field, position in ((field, position) for field, positions in given.items() for position in positions):
+            if (other := fields[position]) not in (None, field):
+                name = shown_name(names[position])
+                raise InvalidInput(
+                    f"{name} is given for {other} and for {field}: a column can be read as one field only"
+                )
+            fields[position] = field
+        return fields
 
     def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], location: str) -> None:
         """Raises InvalidInput if two columns have the name of the same field. A field may have several synonyms,

@@ -45,6 +45,16 @@ async def test_a_column_that_is_given_is_read_and_its_field_is_not_looked_for_el
     assert row.shape == product("a", title="Red boots")
 
 
+@pytest.mark.parametrize("columns", [{"gtin": "Code", "mpn": "Code"}, {"id": "Code", "mpn": "code"}])
+async def test_a_column_that_is_given_for_two_fields_is_refused_and_not_read_as_one_of_them(
+    columns: Any, tmp_path: Path
+) -> None:
+    file = csv_file(tmp_path / "feed.csv", f"{line('a')},4006381333931", header=f"{HEADER},Code")
+    for source in (file, [{**product("a"), "Code": "4006381333931"}]):
+        with pytest.raises(InvalidInput, match=f"Code is given for {' and for '.join(columns)}"):
+            await read(source, columns)
+
+
 @pytest.mark.parametrize(
     ("columns", "says"),
     [

@@ -75,9 +75,21 @@ _NUMBERS: Final = frozenset({float, Decimal})
 _NO: Final = frozenset({"false", "no", "n", "f", "0", "0.0"})
 
 
+def with_main_units(block: Block[ProductLayout]) -> Block[ProductLayout]:
+    """Returns the block with its price objects as `in_main_unit` returns them. To be called before the block is divided,
+    because other rows may show the unit of a price.
+    """
+    if block.is_text:
+        return block
+    prices = {column.index for column in block.layout.columns if column.field in PRICES}
+    return attrs.evolve(
+        block, columns=[in_main_unit(cells) if at in prices else cells for at, cells in enumerate(block.columns)]
+    )
+
+
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
     """Returns the products of a block. Unusable products have a `problem`. Reads plain cells column by column."""
-    reading = _Reading(block)
+    reading = _Reading(with_main_units(block))
     for column in block.layout.columns:
         reading.take(column)
     for field, value in block.layout.constants:
@@ -131,7 +143,6 @@ class _Reading:
             cells = [cell if _is_empty(value) or name not in own else "" for cell, value, name in before]
         if _EMPTY.issuperset(map(type, cells)):
             return
-        cells = in_main_unit(cells) if field in PRICES and not block.is_text else cells
         cells = self._on_sale(cells) if field == SALE_PRICE else cells
         currencies = self._currencies(field, cells) if field in PRICES else None
         plain = _plain(field, cells, currencies)

@@ -14,7 +14,7 @@ from socialapi.bulk.inputs.reader import Block, Reader
 from socialapi.bulk.job import JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job, same_files
 from socialapi.bulk.journals.journal import Outcome, columns_setting
 from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, WaitingProducts
-from socialapi.bulk.products.cells import product_rows
+from socialapi.bulk.products.cells import product_rows, with_main_units
 from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.feed import Constants, ProductColumns, ProductLayout
 from socialapi.bulk.products.resume import DELETED, INVALID, KNOWN_BEFORE, SKIPPED, LoadJournal, recalled
@@ -155,7 +155,7 @@ class ProductStage:
 
     async def take(self, block: Block[ProductLayout]) -> None:
         """Puts the valid products of a block into batches, or into a file if all rows must be read first."""
-        first, known = block.first_number, dict[int, Outcome]()
+        first, known, block = block.first_number, dict[int, Outcome](), with_main_units(block)
         if self._load_journal is not None:
             known.update(await self._load_journal.journal.outcomes(first, first + len(block) - 1))
         for start in range(0, len(block), ROWS_AT_ONCE):

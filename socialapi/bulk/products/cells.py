@@ -318,8 +318,8 @@ class _Reading:
         return (str(cell).lower() if is_label or isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns the value of an array: all images in one string, a single or repeated value once, or the first value
-        of a field for which merchants often give several. Returns any other array unchanged.
+        """Returns the value of an array: all images in one string, as in a cell, a single or repeated value once, or the
+        first value of a field for which merchants often give several. Returns any other array unchanged.
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell
@@ -328,9 +328,9 @@ class _Reading:
             texts = [str(each).strip() for each in given]
         except Exception:  # noqa: BLE001 - too many digits, nesting that is too deep, or any error of a user's object
             return cell
-        if field == IMAGES:
-            return ",".join(texts)
         is_one = len(set(texts)) == 1
+        if field == IMAGES or (field == "image_link" and not is_one):
+            return ("," if field == IMAGES else " ").join(texts)
         if not all(isinstance(each, str) for each in given) or not (is_one or field in _OF_SEVERAL):
             return cell
         if not is_one:

@@ -1026,7 +1026,19 @@ async def test_a_cell_with_a_stray_mark_keeps_its_marks_in_the_rejects_file(tmp_
 
 @pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings])
 async def test_an_empty_object_is_no_value(written: Any, tmp_path: Path) -> None:
-    fields: Shape = {name: {} for name in ("gtin", "size", "sale_price", "item_group_id", IMAGES, "inventory")}
+    fields: dict[str, Any] = {name: {} for name in ("gtin", "size", "sale_price", "item_group_id", IMAGES, "inventory")}
     report, stored = await load(written(tmp_path, [product("a") | fields, product("b", title={"de": "Topf"})]))
     assert stored == {"a": product("a")}
     assert [each.field for each in report.rejects] == ["title"]
+
+
+@pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings, as_parquet])
+@pytest.mark.parametrize("images", [["a.jpg", "b.jpg", "c.jpg"], ["w_5,h_5/a", "b"], ["a.jpg"], ["a.jpg", "a.jpg"]])
+async def test_the_first_image_of_a_list_is_the_image_and_the_others_are_additional(
+    written: Any, images: Sequence[str], tmp_path: Path
+) -> None:
+    links = [f"https://{each[0]}.example/{each}" for each in images]
+    report, stored = await load(written(tmp_path, [product("x", image_link=links)]))
+    first, *others = (each.replace(",", "%2C") for each in dict.fromkeys(links))
+    assert (stored["x"]["image_link"], stored["x"].get(IMAGES, "")) == (first, ",".join(others))
+    assert warned(report) == ["image_link"] * bool(others)

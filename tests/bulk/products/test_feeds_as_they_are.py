@@ -1042,3 +1042,16 @@ async def test_the_first_image_of_a_list_is_the_image_and_the_others_are_additio
     first, *others = (each.replace(",", "%2C") for each in dict.fromkeys(links))
     assert (stored["x"]["image_link"], stored["x"].get(IMAGES, "")) == (first, ",".join(others))
     assert warned(report) == ["image_link"] * bool(others)
+
+
+@pytest.mark.parametrize("written", [as_csv, as_xml, as_json_lines])
+async def test_products_that_are_rejected_for_the_same_reason_are_one_group_whatever_their_lines(
+    written: Any, tmp_path: Path
+) -> None:
+    prices = ["1,299 USD"] * 3 + ["$5"]
+    report, _ = await load(written(tmp_path, [product(str(at), price=price) for at, price in enumerate(prices)]))
+    assert [(each.count, [row.row for row in each.first]) for each in report.reject_groups] == [
+        (3, [1, 2, 3]),
+        (1, [4]),
+    ]
+    assert ["line " in each.reason for each in report.reject_groups] == [False, True]

@@ -164,9 +164,9 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
         return TextReading(text, problem)
     if may_be_damaged(plain) is not None and ("\ufffd" in plain or is_mojibake(plain)):
         warnings.append(LOST_CHARACTER if "\ufffd" in plain else MOJIBAKE)
-    if plain in LEFT_OUT[field]:
+    if not plain or plain in LEFT_OUT[field]:
         reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_CODE
-        return TextReading("", None, (*warnings, reason))
+        return TextReading("", None, (*warnings, *[reason] * bool(plain)))
     if field == "inventory":
         return _count(plain, warnings)
     if field in IDENTIFIERS:
@@ -198,9 +198,10 @@ def _without_marks(field: str, text: str) -> str:
     """Returns a value without the marks that a spreadsheet puts around it."""
     if field in IDENTIFIERS and field != "mpn":  # an mpn may end in an inch mark
         plain = unwrapped(text).text
-        return plain if plain and plain in text else text  # nothing inside an id is removed
-    if field not in IDENTIFIERS | _FREE_TEXTS:
-        text = _INVISIBLE.sub("", text).strip()
+        return plain if plain in text else text  # nothing inside an id is removed
+    visible = _INVISIBLE.sub("", text).strip()
+    if not visible or field not in IDENTIFIERS | _FREE_TEXTS:
+        text = visible
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()
     if text.startswith("'") and not text.endswith("'") and (field not in _OF_WORDS or _is_guarded(text)):

@@ -1055,3 +1055,16 @@ async def test_products_that_are_rejected_for_the_same_reason_are_one_group_what
         (1, [4]),
     ]
     assert ["line " in each.reason for each in report.reject_groups] == [False, True]
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("empty", ['=""', "\u200b", "\ufeff \u200b", "\u00ad"])
+async def test_a_cell_with_nothing_but_marks_and_invisible_characters_is_empty(
+    written: Any, empty: str, tmp_path: Path
+) -> None:
+    optional = ("gtin", "mpn", "item_group_id", "size", "color", "product_type", "custom_label_0", "sale_price", IMAGES)
+    rows = [product("a", **dict.fromkeys(optional, empty)), product("x") | dict.fromkeys(("id", *optional), empty)]
+    report, stored = await load(written(tmp_path, rows))
+    assert stored == {"a": product("a")}
+    assert [(each.row, each.field) for each in report.rejects] == [(2, "id")]
+    assert {each.field for each in report.warning_details if each.row == 1} == {*optional}

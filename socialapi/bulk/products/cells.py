@@ -54,6 +54,7 @@ from socialapi.bulk.products.texts import (
     may_be_damaged,
     read_text,
     starts_marked,
+    without_marks,
 )
 from socialapi.internal.unset import Unset
 from socialapi.models.products import Product
@@ -115,6 +116,8 @@ class _Reading:
         self._companions: dict[str, Sequence[Any]] = {}
         for column in block.layout.companions:
             cells, before = _cells(block, column), self._companions.get(column.field)
+            plain = {cell: without_marks(column.field, cell.strip()) for cell in cells if isinstance(cell, str)}
+            cells = [plain[cell] if isinstance(cell, str) else cell for cell in cells]
             self._companions[column.field] = cells if before is None else list(map(_together, before, cells))
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}

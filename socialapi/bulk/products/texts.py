@@ -155,7 +155,7 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
     stays unchanged, so that the rules of the field reject it.
     """
     warnings = list[str]()
-    if (plain := _without_marks(field, text)) != text:
+    if (plain := without_marks(field, text)) != text:
         warnings.append(WITHOUT_MARKS)
     if _has_control(plain) is not None and field not in IDENTIFIERS:
         plain = plain.translate(_CONTROLS_TO).strip()
@@ -194,7 +194,7 @@ def _problem(text: str) -> str | None:
     return None
 
 
-def _without_marks(field: str, text: str) -> str:
+def without_marks(field: str, text: str) -> str:
     """Returns a value without the marks that a spreadsheet puts around it."""
     if field in IDENTIFIERS and field != "mpn":  # an mpn may end in an inch mark
         plain = unwrapped(text).text
@@ -204,7 +204,8 @@ def _without_marks(field: str, text: str) -> str:
         text = visible
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()
-    if text.startswith("'") and not text.endswith("'") and (field not in _OF_WORDS or _is_guarded(text)):
+    is_marked = text.startswith("'") and (text == "'" or not text.endswith("'"))
+    if is_marked and (field not in _OF_WORDS or _is_guarded(text)):
         return text[1:].lstrip()
     return text
 

@@ -1068,3 +1068,23 @@ async def test_a_cell_with_nothing_but_marks_and_invisible_characters_is_empty(
     assert stored == {"a": product("a")}
     assert [(each.row, each.field) for each in report.rejects] == [(2, "id")]
     assert {each.field for each in report.warning_details if each.row == 1} == {*optional}
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("mark", ['="{}"', "'{}", "{}\u200b"])
+async def test_marks_around_a_currency_and_around_what_is_on_sale_are_no_part_of_them(
+    written: Any, mark: str, tmp_path: Path
+) -> None:
+    plain = [
+        {"currency": "EUR", "on_sale": "no"},
+        {"currency": "usd", "on_sale": "yes"},
+        {"currency": "", "on_sale": ""},
+    ]
+    rows = [
+        product(str(at), price="9.99", sale_price="5.00") | {name: mark.format(each[name]) for name in each}
+        for at, each in enumerate(plain)
+    ]
+    report, stored = await load(written(tmp_path, rows))
+    prices = {key: (each["price"], each.get("sale_price")) for key, each in stored.items()}
+    assert prices == {"0": ("9.99 EUR", None), "1": ("9.99 USD", "5.00 USD")}
+    assert ["has no currency: " in each.reason for each in report.rejects] == [True]

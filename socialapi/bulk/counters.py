@@ -1,6 +1,7 @@
 """The counters of a running job, and its report."""
 
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -38,6 +39,8 @@ _GROUPED: Final = (MAY_BE_FOREIGN, NOT_VALID, ROUNDED_ID, UNKNOWN_COUNTRY, MOJIB
 
 OTHER_REASONS: Final = "other reasons"
 ROWS_OF_A_GROUP: Final = 5
+_place: Final = re.compile(r"\Aline [0-9]+(?:, column [0-9]+)?: ").sub
+"""Removes the place in the file at the beginning of a reason, which would make each row a group of its own."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -50,7 +53,7 @@ class IssueGroups:
     def add(self, issues: Sequence[RowIssue]) -> None:
         """Counts issues."""
         for issue in issues:
-            key = (issue.field, issue.reason)
+            key = (issue.field, _place("", issue.reason))
             if key not in self._first and len(self._first) >= MAX_GROUPS:
                 key = ("", OTHER_REASONS)
             self._counts[key] += 1
@@ -59,8 +62,15 @@ class IssueGroups:
                 first.append(issue)
 
     def groups(self, placed: Callable[[Sequence[RowIssue]], Sequence[RowIssue]] = tuple) -> Sequence[IssueGroup]:
-        """Returns the groups, most frequent first. `placed` adds the file to each issue."""
-        return [IssueGroup(*key, count, tuple(placed(self._first[key]))) for key, count in self._counts.most_common()]
+        """Returns the groups, most frequent first. `placed` adds the file to each issue. Only the reason of a single issue
+        contains its place in the file.
+        """
+        groups = list[IssueGroup]()
+        for (field, reason), count in self._counts.most_common():
+            first = tuple(placed(self._first[field, reason]))
+            is_single = count == 1 and reason != OTHER_REASONS
+            groups.append(IssueGroup(field, first[0].reason if is_single else reason, count, first))
+        return groups
 
 
 @attrs.define(eq=False, repr=False)

@@ -373,17 +373,19 @@ class _RowShape:
         tall = [(size, cell) for cell in record if (size := line_ends_in(cell))]
         if self.dialect.escapes_line_ends:  # here, an escaped line end does not start a new line
             tall = [(len(lines) - 1, tall[0][1])] if len(tall) == 1 < len(lines) else []
-        first = 0
+        first, is_whole = 0, len(record) == self.width
         for size, cell in tall:
-            if self._are_rows(lines[first : first + size + 1], is_prose=f"{self.dialect.delimiter} " in cell):
+            is_prose = f"{self.dialect.delimiter} " in cell
+            if self._are_rows(lines[first : first + size + 1], is_prose=is_prose, is_whole=is_whole):
                 return _HOLDS_ROWS
             first += size
         return None
 
-    def _are_rows(self, lines: Sequence[Sequence[str]], *, is_prose: bool) -> bool:
+    def _are_rows(self, lines: Sequence[Sequence[str]], *, is_prose: bool, is_whole: bool) -> bool:
         """Returns whether a cell that spans these lines contains other rows of the file.
 
         `is_prose` is true if a space follows a delimiter in the cell. This matters only in a table of two columns.
+        `is_whole` is true if the row has one cell for each name.
         """
         first, middle, last = lines[0], lines[1:-1], lines[-1]
         is_prose = is_prose and self.width == 2
@@ -405,8 +407,9 @@ class _RowShape:
             return True
         if is_tab and are_rows(lines, self.width):
             return True
-        # Two lines are usually the halves of one row, especially if their lengths differ.
-        is_split = self.width > 1 and are_short[0] != are_short[1]
+        # Two lines are usually the halves of one row, especially if their lengths differ, or if both are too short to be
+        # rows and the row is complete. Any value of a half may look like a price or a link in the column where it stands.
+        is_split = self.width > 1 and (are_short[0] != are_short[1] or (is_whole and all(are_short)))
         if is_pair and (are_wide or is_prose or is_split):
             return False
         # Few or short lines count as rows only if every line could be a row.

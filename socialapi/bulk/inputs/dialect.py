@@ -132,7 +132,9 @@ class Dialect:
         return [line for line in _CONTINUED_LINE.findall("".join(lines)) if line]
 
     def scan(self, text: str) -> ScannedRow:
-        """Returns the cells of a row that the parser rejects. Text after a closing quotation mark stays in the cell."""
+        """Returns the cells of a row that the parser rejects. A cell with text after its closing quotation mark keeps
+        its marks.
+        """
         row, cell, state = ScannedRow(), list[str](), "start"
         letters = iter(text.rstrip("\r\n"))
         for letter in letters:
@@ -149,6 +151,7 @@ class Dialect:
                 continue
             if state == "closed":
                 row.misquoted.append(len(row.cells) + 1)
+                cell = ['"', *cell, '"']
             state = "quoted" if state == "quoted" else "plain"
             if letter == "\\" and self.escapes_line_ends:
                 letter = next(letters, "")  # noqa: PLW2901 - the escaped letter

@@ -42,6 +42,7 @@ from socialapi.bulk.inputs.remote import RemoteFile, Stores
 from socialapi.bulk.output_file import same_file
 from socialapi.errors import InvalidInput, printable
 from socialapi.internal.file_lock import is_lock_file
+from socialapi.reports import RowIssue
 from socialapi.session.network import Network
 
 if TYPE_CHECKING:
@@ -747,11 +748,14 @@ class FilesReader(ThreadedReader[L]):
         remarks = self._selection.remarks
         before = len(remarks)
         try:
-            empty = (NoRows,) if len(self.paths) > 1 else ()
-            with contextlib.suppress(*empty), contextlib.closing(read_file(file, self._selection)) as blocks:
+            with contextlib.closing(read_file(file, self._selection)) as blocks:
                 for block in blocks:
                     self._count_read = max(self._count_read, bytes_before + file.position)
                     yield block
+        except NoRows as empty:
+            if len(self.paths) <= 1:
+                raise
+            remarks.append(RowIssue(0, "", empty.message))
         finally:
             if len(self.paths) > 1:
                 remarks[before:] = [attrs.evolve(each, file=self._names[-1]) for each in remarks[before:]]

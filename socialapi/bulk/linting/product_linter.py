@@ -12,7 +12,7 @@ import attrs
 from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.linting.findings import count_reason, linted, of_rows, remarks_of
-from socialapi.bulk.products.cells import product_rows
+from socialapi.bulk.products.cells import product_rows, with_main_units
 from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.products.job import UpsertOptions, broken_fields
 from socialapi.bulk.products.rows import ProductRow
@@ -53,7 +53,7 @@ async def lint_products(
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
     return await linted(
         linter,
-        lambda block: map(product_rows, block.steps()),
+        lambda block: map(product_rows, with_main_units(block).steps()),
         (products, selection, options, network),
         sample=sample,
         write_layout=write_layout,

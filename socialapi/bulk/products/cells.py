@@ -26,6 +26,7 @@ from socialapi.bulk.products.merchant_values import (
     SALE_CURRENCY,
     SALE_DATES,
     SALE_PRICE,
+    UNLIKE,
     URLS,
     has_entity,
     interval_of,
@@ -53,6 +54,7 @@ from socialapi.bulk.products.texts import (
     may_be_damaged,
     read_text,
     starts_marked,
+    without_marks,
 )
 from socialapi.internal.unset import Unset
 from socialapi.models.products import Product
@@ -74,9 +76,21 @@ _NUMBERS: Final = frozenset({float, Decimal})
 _NO: Final = frozenset({"false", "no", "n", "f", "0", "0.0"})
 
 
+def with_main_units(block: Block[ProductLayout]) -> Block[ProductLayout]:
+    """Returns the block with its price objects as `in_main_unit` returns them. To be called before the block is divided,
+    because other rows may show the unit of a price.
+    """
+    if block.is_text:
+        return block
+    prices = {column.index for column in block.layout.columns if column.field in PRICES}
+    return attrs.evolve(
+        block, columns=[in_main_unit(cells) if at in prices else cells for at, cells in enumerate(block.columns)]
+    )
+
+
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
     """Returns the products of a block. Unusable products have a `problem`. Reads plain cells column by column."""
-    reading = _Reading(block)
+    reading = _Reading(with_main_units(block))
     for column in block.layout.columns:
         reading.take(column)
     for field, value in block.layout.constants:
@@ -99,13 +113,17 @@ class _Reading:
 
     def __init__(self, block: Block[ProductLayout]) -> None:
         self._block = block
-        companions = reversed(block.layout.companions)  # of several columns, the first one counts
-        self._companions = {column.field: _cells(block, column) for column in companions}
+        self._companions: dict[str, Sequence[Any]] = {}
+        for column in block.layout.companions:
+            cells, before = _cells(block, column), self._companions.get(column.field)
+            plain = {cell: without_marks(column.field, cell.strip()) for cell in cells if isinstance(cell, str)}
+            cells = [plain[cell] if isinstance(cell, str) else cell for cell in cells]
+            self._companions[column.field] = cells if before is None else list(map(_together, before, cells))
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that provides each row's value."""
-        self._problems: dict[int, tuple[str, str, str]] = {}
-        """Maps each row with a problem to its first unusable field, the location in the file, and the reason."""
+        self._problems: dict[int, list[tuple[str, str, str]]] = {}
+        """Maps each row with problems to its unusable fields, each with the location in the file, and the reason."""
         self._warnings: dict[int, list[tuple[str, str]]] = {}
         self._converted: dict[int, list[str]] = {}
         self._further_images = dict[int, str]()
@@ -128,7 +146,6 @@ class _Reading:
             cells = [cell if _is_empty(value) or name not in own else "" for cell, value, name in before]
         if _EMPTY.issuperset(map(type, cells)):
             return
-        cells = in_main_unit(cells) if field in PRICES and not block.is_text else cells
         cells = self._on_sale(cells) if field == SALE_PRICE else cells
         currencies = self._currencies(field, cells) if field in PRICES else None
         plain = _plain(field, cells, currencies)
@@ -148,10 +165,12 @@ class _Reading:
         for index, problem in problems.items():
             if field == SALE_PRICE and problem == NO_CURRENCY:
                 continue  # the price has none either, and the rules say what is wrong with both
-            # A problem with the id takes precedence, because without the id the product is unknown.
-            if problem is not None and (field == "id" or index not in self._problems):
+            if problem is not None:
                 location = block.location_of(index, column.number if block.is_text else None)
-                self._problems[index] = (field, location, problem)
+                found = [each for each in self._problems.get(index, ()) if each[0] != field]
+                # A problem with the id comes first, because without the id the product is unknown.
+                found.insert(0 if field == "id" else len(found), (field, location, problem))
+                self._problems[index] = found
 
     def _on_sale(self, prices: Sequence[Any]) -> Sequence[Any]:
         """Returns the sale prices without those of products that are not on sale, according to their row. If the row has
@@ -253,11 +272,11 @@ class _Reading:
             return ProductRow(
                 number, {}, ("", location + problem.reason), values, is_blank=problem is IS_BLANK, location=location
             )
-        field, location, reason = self._problems.get(index, ("", "", ""))
+        (field, location, reason), *others = self._problems.get(index, [("", "", "")])
         if index in self._further_images and isinstance(shape.get(IMAGES, ""), str):
             shape[IMAGES] = self._images(index, shape.get(IMAGES, ""), self._further_images[index])
         if (problem := block.ambiguous.get(index)) is not None:
-            field, location, reason = "", block.location_of(index, problem.column), problem.reason
+            field, location, reason, others = "", block.location_of(index, problem.column), problem.reason, []
             values = None if values is None else [*values, *problem.surplus]
             is_first = any(
                 each.field == "id" and layout.shown and each.index == layout.shown[0] for each in layout.columns
@@ -269,6 +288,7 @@ class _Reading:
             shape,
             (field, location + reason) if reason else None,
             values,
+            other_problems=[(field, reason) for field, _, reason in others],
             warnings=self._warnings.get(index, ()),
             converted=self._converted.get(index, ()),
             location=location,
@@ -301,8 +321,8 @@ class _Reading:
         return (str(cell).lower() if is_label or isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns the value of an array: all images in one string, a single or repeated value once, or the first value
-        of a field for which merchants often give several. Returns any other array unchanged.
+        """Returns the value of an array: all images in one string, as in a cell, a single or repeated value once, or the
+        first value of a field for which merchants often give several. Returns any other array unchanged.
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell
@@ -311,9 +331,9 @@ class _Reading:
             texts = [str(each).strip() for each in given]
         except Exception:  # noqa: BLE001 - too many digits, nesting that is too deep, or any error of a user's object
             return cell
-        if field == IMAGES:
-            return ",".join(texts)
         is_one = len(set(texts)) == 1
+        if field == IMAGES or (field == "image_link" and not is_one):
+            return ("," if field == IMAGES else " ").join(texts)
         if not all(isinstance(each, str) for each in given) or not (is_one or field in _OF_SEVERAL):
             return cell
         if not is_one:
@@ -342,6 +362,18 @@ def _cells(block: Block[ProductLayout], column: ProductColumn) -> Sequence[Any]:
     if bytes not in set(map(type, cells)):
         return cells
     return [cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell for cell in cells]
+
+
+def _together(one: Any, other: Any) -> Any:
+    """Returns what two columns say together about a price: both currencies if they differ, or else the value of the
+    first column that has a currency, or any value.
+    """
+    first, second = (
+        (each if is_pence(each) else known_currency(each)) if isinstance(each, str) else None for each in (one, other)
+    )
+    if first and second:
+        return one if first == second else f"{one.strip()}{UNLIKE}{other.strip()}"
+    return other if second or (not first and _has_no_value(one)) else one
 
 
 def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
@@ -413,7 +445,8 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     column = _texts(field, priced)
     pairs = enumerate(zip(column.values, codes, strict=True))
     contradicted = {index for index, (value, code) in pairs if value and code and not value.endswith(f" {code}")}
-    contradicted.update(index for index, cell in enumerate(currencies) if isinstance(cell, str) and is_pence(cell))
+    texts = ((index, cell) for index, cell in enumerate(currencies) if isinstance(cell, str))
+    contradicted.update(index for index, cell in texts if is_pence(cell) or UNLIKE in cell)
     converted = [index for index in column.converted if index not in contradicted]
     return _Column(column.values, contradicted.union(column.unusual), converted)
 
@@ -543,6 +576,8 @@ def _has_no_value(value: Any, depth: int = 0) -> bool:
     """Returns whether a value is empty or contains only empty values. Deeply nested values never count as empty."""
     if isinstance(value, str):
         return not value or value.isspace()
+    if isinstance(value, Mapping):
+        return not value  # PHP writes an empty object for an empty element of XML
     if isinstance(value, list | tuple):
         return (
             depth < _MAX_DEPTH and len(value) <= _MAX_VALUES and all(_has_no_value(each, depth + 1) for each in value)

@@ -37,6 +37,7 @@ from socialapi.bulk.products.merchant_values import (
     fields_of,
     is_own,
     known_currency,
+    may_tell_id,
     with_one_id,
 )
 from socialapi.bulk.products.price_objects import (
@@ -138,6 +139,10 @@ class ProductColumns(FoundColumns):
     table_names: Sequence[str] = FIELDS
     constants: Mapping[str, str | int] = attrs.field(factory=dict)
     key: str | int | None = None
+    no_ids: set[str] = attrs.field(factory=set, repr=False, init=False)
+    """Other names of the id that stand next to the id in an object of the file. They are not the id of an object that
+    lacks it either: its `sku` may be the id of another product.
+    """
 
     reads: ClassVar[str] = "products"
     roles: ClassVar[Sequence[str]] = FIELDS
@@ -188,6 +193,7 @@ class ProductColumns(FoundColumns):
         # Checks for `dict` first, because the test for the abstract class is slow.
         mappings = [item for item in objects if item.__class__ is dict or isinstance(item, Mapping)]
         names, given = set[Any]().union(*mappings), {each for names in self.given.values() for each in names}
+        self._note_ids(mappings, names)
         attributes = defaultdict[str, list[str]](list)
         for name in sorted(name for name in names if isinstance(name, str) and "@" in name):
             element, _, attribute = name.partition("@")
@@ -214,6 +220,15 @@ class ProductColumns(FoundColumns):
                     for item, price in zip(objects, prices, strict=True)
                 ]
         return objects
+
+    def _note_ids(self, objects: Sequence[Mapping[Any, Any]], names: AbstractSet[Any]) -> None:
+        """Adds to `no_ids`. `names` are all names of these objects."""
+        if self.files.current.names is None:  # these are the first objects of a file
+            self.no_ids.clear()
+        if len(known := {name for name in names if isinstance(name, str) and may_tell_id(name)}) > 1:
+            for some in map(tuple, {frozenset(known.intersection(item)) for item in objects}):
+                if "id" in (fields := self._find(some)):
+                    self.no_ids.update(name for name, field in zip(some, fields, strict=True) if field != "id")
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """Returns the layout of a table. Raises InvalidInput if a required or given column is missing."""
@@ -286,7 +301,11 @@ class ProductColumns(FoundColumns):
 
     def _fields_of(self, names: Sequence[str]) -> list[str | None]:
         """Returns the field of each column, or None, and adds the names to `noted`. The currency counts as a field."""
-        fields, key_at = self._find(names), key_position(self.key, names)
+        key_at = key_position(self.key, names)
+        fields = [
+            None if field == "id" and name in self.no_ids else field
+            for name, field in zip(names, self._find(names), strict=True)
+        ]
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             taken = field or (KEY if at == key_at else None)
             known = noted_as(name)
@@ -309,22 +328,30 @@ class ProductColumns(FoundColumns):
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:
+        """Returns the field of each column, or None. Raises InvalidInput if a column is given for two fields."""
         if (layout := self.form.layout) is not None:
-            listed: list[str | None] = [None] * len(names)
-            for field, positions in layout.positions(names).items():
-                for position in positions:
-                    listed[position] = field
-            return with_one_id(names, listed)
+            return with_one_id(names, self._assigned(layout.positions(names), names, [None] * len(names)))
         given_names = [each for given in self.given.values() for each in given]
         found = fields_of(["" if positions_of(given_names, (name,)) else name for name in names])
-        fields = [None if field in self.given else field for field in found]
-        for field, given in self.given.items():
-            for position in positions_of(given, names):
-                fields[position] = field
+        positions = {field: positions_of(given, names) for field, given in self.given.items()}
+        fields = self._assigned(positions, names, [None if field in self.given else field for field in found])
         return [
             companion if field is None and (companion := companion_of(name)) not in self.given else field
             for name, field in zip(names, fields, strict=True)
         ]
+
+    @staticmethod
+    def _assigned(
+        given: Mapping[str, Sequence[int]], names: Sequence[str], fields: list[str | None]
+    ) -> list[str | None]:
+        for field, position in ((field, position) for field, positions in given.items() for position in positions):
+            if (other := fields[position]) not in (None, field):
+                name = shown_name(names[position])
+                raise InvalidInput(
+                    f"{name} is given for {other} and for {field}: a column can be read as one field only"
+                )
+            fields[position] = field
+        return fields
 
     def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], location: str) -> None:
         """Raises InvalidInput if two columns have the name of the same field. A field may have several synonyms,

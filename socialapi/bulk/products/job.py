@@ -14,7 +14,7 @@ from socialapi.bulk.inputs.reader import Block, Reader
 from socialapi.bulk.job import JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job, same_files
 from socialapi.bulk.journals.journal import Outcome, columns_setting
 from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, WaitingProducts
-from socialapi.bulk.products.cells import product_rows
+from socialapi.bulk.products.cells import product_rows, with_main_units
 from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.feed import Constants, ProductColumns, ProductLayout
 from socialapi.bulk.products.resume import DELETED, INVALID, KNOWN_BEFORE, SKIPPED, LoadJournal, recalled
@@ -41,21 +41,19 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
-        found.append((field, reason.removeprefix(row.location)))
+        found += [(field, reason.removeprefix(row.location)), *row.other_problems]
         if not field:  # the values may be in the wrong fields
             return found
-    rules = _broken_rules(row, now)
-    return [*found, *((rule.path, rule.reason) for rule in rules if not found or rule.path != found[0][0])]
+    known = {field for field, _ in found}
+    return [*found, *((rule.path, rule.reason) for rule in _broken_rules(row, now) if rule.path not in known)]
 
 
 def prepare_json(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
     """Returns the invalid fields and the reasons. For a valid product, sets its JSON and returns None."""
-    if row.problem is not None:
-        return row.problem
-    if broken := _broken_rules(row, now):
-        fields = ", ".join(dict.fromkeys(rule.path for rule in broken))
-        reasons = [rule.reason if len(broken) == 1 else str(rule) for rule in broken]
-        return fields, "; ".join(reasons)
+    if broken := broken_fields(row, now):
+        fields = ", ".join(dict.fromkeys(field for field, _ in broken))
+        reasons = [reason if len(broken) == 1 else f"{field}: {reason}" for field, reason in broken]
+        return fields, (row.location if row.problem is not None else "") + "; ".join(reasons)
     row.json = json_bytes(row.shape)
     return None
 
@@ -157,7 +155,7 @@ class ProductStage:
 
     async def take(self, block: Block[ProductLayout]) -> None:
         """Puts the valid products of a block into batches, or into a file if all rows must be read first."""
-        first, known = block.first_number, dict[int, Outcome]()
+        first, known, block = block.first_number, dict[int, Outcome](), with_main_units(block)
         if self._load_journal is not None:
             known.update(await self._load_journal.journal.outcomes(first, first + len(block) - 1))
         for start in range(0, len(block), ROWS_AT_ONCE):

@@ -71,6 +71,8 @@ CONTENT_LANGUAGE: Final = "contentlanguage"
 CURRENCY: Final = "currency"
 SALE_CURRENCY: Final = "sale_price_currency"
 ON_SALE: Final = "on_sale"
+UNLIKE: Final = " \u2260 "
+"""Stands between two currencies if the columns of a row name different ones."""
 COMPANION_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     CURRENCY: ("currency", "currency_code", "price_currency", "price@currency", "price.currency"),
     SALE_CURRENCY: ("sale_price_currency", "sale_currency", "sale_price_currency_code", "sale_price@currency"),
@@ -147,8 +149,8 @@ NO_CURRENCY: Final = (
     'has no currency: write 9.99 EUR, or give the currency of all prices without one, constants={"currency": "EUR"}'
 )
 OTHER_CURRENCY: Final = (
-    "has a currency that contradicts the currency column, the constant currency or, for a sale price, the price: "
-    "correct one of them"
+    "has a currency that contradicts another one, of a currency column, the constant currency or, for a sale price, "
+    "the price: correct one of them"
 )
 _PENCE: Final = frozenset({"GBp", "GBX", "gbx"})
 IN_PENCE: Final = "is in pence: write it in pounds, for example 12.99 GBP"
@@ -187,6 +189,12 @@ def field_of(name: str) -> str | None:
     if found is None and FIELD_SYNONYMS.get(text.rstrip(_NUMBERING)) == _IMAGES:
         return _IMAGES  # exporters number the columns of this field
     return found
+
+
+def may_tell_id(name: str) -> bool:
+    """Returns whether a column with this name may contain the id, or shows which other column does."""
+    text = comparable(name)
+    return text in (ONLY_WITHOUT_ID, CONTENT_LANGUAGE) or FIELD_SYNONYMS.get(text) == "id"
 
 
 def fields_of(names: Sequence[str]) -> list[str | None]:
@@ -268,6 +276,8 @@ def why_not_together(price: str, currency: str) -> str | None:
     """Returns why a price cannot be read with the currency next to it, or None."""
     parts, code = _parts_of_price(price), known_currency(currency)
     units = [] if parts is None else _units(parts)
+    if UNLIKE in currency:
+        return OTHER_CURRENCY
     if is_pence(currency) or not _PENCE.isdisjoint(units):
         return IN_PENCE
     if code is not None:

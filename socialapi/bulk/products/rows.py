@@ -24,13 +24,14 @@ ENVELOPE: Final = (b'{"products":[', b"]}")
 class ProductRow:
     """A product that was read. `shape` has the fields to send, and `number` counts products from 1.
 
-    `problem` is a (field, reason) pair if the product could not be read. `values` are the cells of its line in the
-    order of the columns, or None if the input has no columns. `json` is the encoded shape, set once the product is
-    validated. `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about values that are sent
-    unchanged, and `converted` are the fields whose values were converted. `location` is the position of the row in its
-    file, and the reason in `problem` starts with it. `keeps_field_rules` is true if every value is known to follow the
-    rules of its field, so that only the rules that involve several fields must be checked. `digest` is the digest of
-    the content, set for the comparison with the last load. `is_repeated` is true if an earlier product has the same id.
+    `problem` is a (field, reason) pair if the product could not be read, and `other_problems` are those of further
+    fields. `values` are the cells of its line in the order of the columns, or None if the input has no columns. `json`
+    is the encoded shape, set once the product is validated. `is_blank` is true for an empty line. `warnings` are
+    (field, reason) pairs about values that are sent unchanged, and `converted` are the fields whose values were
+    converted. `location` is the position of the row in its file, and the reason in `problem` starts with it.
+    `keeps_field_rules` is true if every value is known to follow the rules of its field, so that only the rules that
+    involve several fields must be checked. `digest` is the digest of the content, set for the comparison with the last
+    load. `is_repeated` is true if an earlier product has the same id.
     """
 
     number: int
@@ -45,6 +46,7 @@ class ProductRow:
     keeps_field_rules: bool = False
     digest: bytes = b""
     is_repeated: bool = False
+    other_problems: Sequence[tuple[str, str]] = ()
 
     @property
     def id(self) -> str:

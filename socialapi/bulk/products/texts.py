@@ -155,7 +155,7 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
     stays unchanged, so that the rules of the field reject it.
     """
     warnings = list[str]()
-    if (plain := _without_marks(field, text)) != text:
+    if (plain := without_marks(field, text)) != text:
         warnings.append(WITHOUT_MARKS)
     if _has_control(plain) is not None and field not in IDENTIFIERS:
         plain = plain.translate(_CONTROLS_TO).strip()
@@ -164,16 +164,17 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
         return TextReading(text, problem)
     if may_be_damaged(plain) is not None and ("\ufffd" in plain or is_mojibake(plain)):
         warnings.append(LOST_CHARACTER if "\ufffd" in plain else MOJIBAKE)
-    if plain in LEFT_OUT[field]:
+    if not plain or plain in LEFT_OUT[field]:
         reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_CODE
-        return TextReading("", None, (*warnings, reason))
+        return TextReading("", None, (*warnings, *[reason] * bool(plain)))
     if field == "inventory":
         return _count(plain, warnings)
     if field in IDENTIFIERS:
         return _identifier(field, plain, warnings)
     if currency is not None:
         if (problem := why_not_together(plain, currency)) is not None:
-            return TextReading(text, problem)
+            # The value with both goes to the rejects file, which may have no column for the currency.
+            return TextReading(f"{text} {currency}", problem)
         plain = with_currency(plain, currency)
     return _other(field, plain, warnings)
 
@@ -193,16 +194,18 @@ def _problem(text: str) -> str | None:
     return None
 
 
-def _without_marks(field: str, text: str) -> str:
+def without_marks(field: str, text: str) -> str:
     """Returns a value without the marks that a spreadsheet puts around it."""
     if field in IDENTIFIERS and field != "mpn":  # an mpn may end in an inch mark
         plain = unwrapped(text).text
-        return plain if plain and plain in text else text  # nothing inside an id is removed
-    if field not in IDENTIFIERS | _FREE_TEXTS:
-        text = _INVISIBLE.sub("", text).strip()
+        return plain if plain in text else text  # nothing inside an id is removed
+    visible = _INVISIBLE.sub("", text).strip()
+    if not visible or field not in IDENTIFIERS | _FREE_TEXTS:
+        text = visible
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()
-    if text.startswith("'") and not text.endswith("'") and (field not in _OF_WORDS or _is_guarded(text)):
+    is_marked = text.startswith("'") and (text == "'" or not text.endswith("'"))
+    if is_marked and (field not in _OF_WORDS or _is_guarded(text)):
         return text[1:].lstrip()
     return text
 

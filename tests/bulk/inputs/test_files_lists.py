@@ -118,6 +118,15 @@ async def test_a_file_of_column_names_alone_is_fine_beside_others(exports: Path)
     assert await why_empty([exports / "2026-01b.csv", exports / "2026-01c.csv"]) == "none of the files has any rows"
 
 
+async def test_a_file_without_rows_beside_others_is_named_in_a_warning(tmp_path: Path) -> None:
+    contents = {"1.csv": "email\na@b.example\n", "2.csv": "email\n", "3.csv": "", "4.json": "[]"}
+    for name, text in contents.items():
+        write(tmp_path / name, text)
+    report = await job_of(ModelService(), f"{tmp_path}/*.*").run()
+    assert report.accepted == 1
+    assert [Path(issue.file or "").name for issue in report.warning_details] == list(contents)[1:]
+
+
 async def test_what_is_said_of_a_file_as_a_whole_names_it_if_there_are_several(tmp_path: Path) -> None:
     for name, other in (("1.csv", "Kontakt"), ("2.csv", "Ansprech")):
         write(tmp_path / name, f"Export\n\nemail,{other}\na@b.example,c@d.example\n")

@@ -222,7 +222,7 @@ def test_prices_beside_their_currencies_are_read_at_once_unless_they_contradict_
     rows = product_rows(block_of(*items))
     assert [(row.shape["price"], row.keeps_field_rules) for row in rows] == [
         ("10.00 EUR", True),
-        ("9.00 USD", False),
+        ("9.00 USD EUR", False),
     ]
 
 

@@ -4,6 +4,7 @@ import csv
 import datetime
 import io
 import json
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -913,3 +914,177 @@ async def test_ids_that_come_again_are_counted_and_the_last_one_holds(written: A
     report, stored = await load(written(tmp_path, rows))
     assert (report.accepted, report.repeated, stored["a"]["price"]) == (3, 2, "7.00 EUR")
     assert [(issue.field, "a" in issue.reason) for issue in report.warning_details] == [("id", True)]
+
+
+async def test_a_line_break_in_a_description_is_no_new_row_whatever_the_order_of_the_columns(tmp_path: Path) -> None:
+    more = {"additional_image_link": "https://shop.example/2.jpg", "gtin": with_check_digit("400638133393")}
+    rows = [product(each, description="One.\nTwo.", inventory=4, **more) for each in "abc"]
+    for seed in range(30):
+        # A half of such a row may have a link or a number in the column of the link or the price.
+        names = ["id", *random.Random(seed).sample(list(rows[0])[1:], len(rows[0]) - 1)]
+        report, stored = await load(as_csv(tmp_path, [{name: row[name] for name in names} for row in rows]))
+        assert (report.rejected, {each: stored[each]["description"] for each in stored}) == (
+            0,
+            dict.fromkeys("abc", "One.\nTwo."),
+        )
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize(("own", "other"), [("id", "sku"), ("id", "offer_id"), ("retailer_id", "sku")])
+async def test_a_product_without_the_id_of_the_feed_gets_no_other_column_as_its_id(
+    written: Any, own: str, other: str, tmp_path: Path
+) -> None:
+    rows = [{own: each, other: f"other {each}", **product("x", id=None)} for each in ("a", "", "c")]
+    # Exporters leave out the names of empty values, and readers of XML skip empty elements.
+    rows = rows if written in (as_csv, as_parquet) else [{name: row[name] for name in row if row[name]} for row in rows]
+    report, stored = await load(written(tmp_path, rows))
+    assert [(each.row, each.field) for each in report.rejects] == [(2, "id")]
+    assert stored.keys() == {"a", "c"}
+
+
+@pytest.mark.parametrize("written", [as_xml, as_json, as_json_lines, as_mappings])
+async def test_a_feed_may_have_its_ids_under_several_names_or_only_as_sku(written: Any, tmp_path: Path) -> None:
+    names = ("offer_id", "retailer_id", "sku_id")
+    _, stored = await load(written(tmp_path, [{name: name, **product("x", id=None)} for name in names]))
+    assert stored.keys() == {*names}
+    _, stored = await load(written(tmp_path, [{"sku": each, **product("x", id=None)} for each in "ab"]))
+    assert stored.keys() == {"a", "b"}
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("names", [("currency", "price_currency"), ("price_currency", "currency_code")])
+async def test_columns_of_currencies_complete_each_other_and_must_not_contradict_each_other(
+    written: Any, names: Sequence[str], tmp_path: Path
+) -> None:
+    given = [("EUR", "USD"), ("EUR", ""), ("", "USD"), ("n/a", "CHF"), ("eur", "€"), ("US Dollar", "USD"), ("", "")]
+    sure = ["", "EUR", "USD", "CHF", "EUR", "USD", ""]
+    for price in ("9.99", "9,99"):
+        rows = [
+            {**product(str(at), price=price), **dict(zip(names, pair, strict=True))} for at, pair in enumerate(given)
+        ]
+        report, stored = await load(written(tmp_path, rows))
+        assert [stored.get(str(at), {}).get("price", "") for at in range(len(rows))] == [
+            code and f"9.99 {code}" for code in sure
+        ]
+        assert [each.row for each in report.rejects] == [at for at, code in enumerate(sure, 1) if not code]
+        assert "contradict" in report.rejects[0].reason
+
+
+@pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings])
+async def test_each_value_that_is_no_text_is_named_because_the_rejects_file_writes_it_as_text(
+    written: Any, tmp_path: Path
+) -> None:
+    rows = [product("a", price={"amount": 999, "currency": "USD"}, size=["S", "M"], color={"en": "red"})]
+    report, stored = await load(written(tmp_path, rows), rejects=tmp_path / "rejects.csv")
+    (reject,) = report.rejects
+    assert sorted(reject.field.split(", ")) == ["color", "price", "size"]
+    assert all(f"{name}: is a" in reject.reason for name in ("color", "price", "size"))
+    assert not stored
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize(
+    ("price", "currency"), [("9.99", "US Dollar"), ("9.99 EUR", "USD"), ("1,299", "USD"), ("9", "GBp")]
+)
+async def test_a_rejected_price_has_its_currency_in_the_rejects_file(
+    written: Any, price: str, currency: str, tmp_path: Path
+) -> None:
+    again = {"rejects": tmp_path / "rejects.csv", "constants": {"currency": "EUR"}}
+    report, _ = await load(written(tmp_path, [product("a", price=price, currency=currency)]), **again)
+    assert report.rejected == 1
+    report, stored = await load(tmp_path / "rejects.csv", constants=again["constants"])
+    assert (report.rejected, stored) == (1, {})
+
+
+@pytest.mark.parametrize("description", ["Iron, oak", '"Iron" oak'])
+async def test_a_row_of_several_files_with_shifted_cells_is_not_taken_from_the_rejects_file(
+    description: str, tmp_path: Path
+) -> None:
+    names = [*(name for name in product("a") if name != "description"), "description"]
+    files = []
+    for each, text in (("a", description), ("b", "Oak.")):
+        files.append(tmp_path / f"{each}.csv")
+        files[-1].write_text(
+            ",".join(names) + "\n" + ",".join((product(each) | {"description": text})[n] for n in names)
+        )
+    report, stored = await load(files, rejects=tmp_path / "rejects")
+    assert (report.rejected, set(stored)) == (1, {"b"})
+    report, stored = await load(tmp_path / "rejects")
+    assert ([each.product_id for each in report.rejects], stored) == (["a"], {})
+
+
+async def test_a_cell_with_a_stray_mark_keeps_its_marks_in_the_rejects_file(tmp_path: Path) -> None:
+    titles = ['"Best" boots', '"Two" and "three"', "Plain"]
+    rows = [product(f"p{at}", title=title) for at, title in enumerate(titles)]
+    path = tmp_path / "feed.csv"
+    path.write_text("\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]))
+    report, _ = await load(path, rejects=tmp_path / "rejects")
+    assert [each.row for each in report.rejects] == [1, 2]
+    with (tmp_path / "rejects").open(newline="") as file:
+        assert [row["title"] for row in csv.DictReader(file)] == titles[:2]
+
+
+@pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings])
+async def test_an_empty_object_is_no_value(written: Any, tmp_path: Path) -> None:
+    fields: dict[str, Any] = {name: {} for name in ("gtin", "size", "sale_price", "item_group_id", IMAGES, "inventory")}
+    report, stored = await load(written(tmp_path, [product("a") | fields, product("b", title={"de": "Topf"})]))
+    assert stored == {"a": product("a")}
+    assert [each.field for each in report.rejects] == ["title"]
+
+
+@pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings, as_parquet])
+@pytest.mark.parametrize("images", [["a.jpg", "b.jpg", "c.jpg"], ["w_5,h_5/a", "b"], ["a.jpg"], ["a.jpg", "a.jpg"]])
+async def test_the_first_image_of_a_list_is_the_image_and_the_others_are_additional(
+    written: Any, images: Sequence[str], tmp_path: Path
+) -> None:
+    links = [f"https://{each[0]}.example/{each}" for each in images]
+    report, stored = await load(written(tmp_path, [product("x", image_link=links)]))
+    first, *others = (each.replace(",", "%2C") for each in dict.fromkeys(links))
+    assert (stored["x"]["image_link"], stored["x"].get(IMAGES, "")) == (first, ",".join(others))
+    assert warned(report) == ["image_link"] * bool(others)
+
+
+@pytest.mark.parametrize("written", [as_csv, as_xml, as_json_lines])
+async def test_products_that_are_rejected_for_the_same_reason_are_one_group_whatever_their_lines(
+    written: Any, tmp_path: Path
+) -> None:
+    prices = ["1,299 USD"] * 3 + ["$5"]
+    report, _ = await load(written(tmp_path, [product(str(at), price=price) for at, price in enumerate(prices)]))
+    assert [(each.count, [row.row for row in each.first]) for each in report.reject_groups] == [
+        (3, [1, 2, 3]),
+        (1, [4]),
+    ]
+    assert ["line " in each.reason for each in report.reject_groups] == [False, True]
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("empty", ['=""', "\u200b", "\ufeff \u200b", "\u00ad"])
+async def test_a_cell_with_nothing_but_marks_and_invisible_characters_is_empty(
+    written: Any, empty: str, tmp_path: Path
+) -> None:
+    optional = ("gtin", "mpn", "item_group_id", "size", "color", "product_type", "custom_label_0", "sale_price", IMAGES)
+    rows = [product("a", **dict.fromkeys(optional, empty)), product("x") | dict.fromkeys(("id", *optional), empty)]
+    report, stored = await load(written(tmp_path, rows))
+    assert stored == {"a": product("a")}
+    assert [(each.row, each.field) for each in report.rejects] == [(2, "id")]
+    assert {each.field for each in report.warning_details if each.row == 1} == {*optional}
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("mark", ['="{}"', "'{}", "{}\u200b"])
+async def test_marks_around_a_currency_and_around_what_is_on_sale_are_no_part_of_them(
+    written: Any, mark: str, tmp_path: Path
+) -> None:
+    plain = [
+        {"currency": "EUR", "on_sale": "no"},
+        {"currency": "usd", "on_sale": "yes"},
+        {"currency": "", "on_sale": ""},
+    ]
+    rows = [
+        product(str(at), price="9.99", sale_price="5.00") | {name: mark.format(each[name]) for name in each}
+        for at, each in enumerate(plain)
+    ]
+    report, stored = await load(written(tmp_path, rows))
+    prices = {key: (each["price"], each.get("sale_price")) for key, each in stored.items()}
+    assert prices == {"0": ("9.99 EUR", None), "1": ("9.99 USD", "5.00 USD")}
+    assert ["has no currency: " in each.reason for each in report.rejects] == [True]

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy
 import pandas
+import pyarrow
 import pytest
 
+from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.merchant_values import IN_PENCE
 from socialapi.bulk.products.price_objects import UNCLEAR_PRICE
 from socialapi.errors import InvalidInput
@@ -102,6 +104,16 @@ async def test_a_fraction_in_a_column_shows_that_its_round_prices_are_not_in_cen
     for given in (rows, with_other_keys, pandas.DataFrame(rows)):
         read_as = [row.shape.get("price") if row.problem is None else None for row in await read(given)]
         assert tuple(each or None for each in read_as) == sent
+
+
+async def test_a_fraction_counts_for_all_rows_of_a_table_in_a_load_and_in_a_lint() -> None:
+    amounts = [*map(float, range(1, 200)), 0.5]
+    rows = [product(f"p{at}", price={"amount": each, "currency": "EUR"}) for at, each in enumerate(amounts)]
+    for given in (rows, pandas.DataFrame(rows), pyarrow.Table.from_pylist(rows)):
+        catalog = ModelCatalog()
+        await job_of(catalog, given).run()
+        assert [catalog.products[f"p{at}"]["price"] for at in range(200)] == [f"{each} EUR" for each in amounts]
+        assert (await lint_products(given)).unusable_rows == 0
 
 
 @pytest.mark.parametrize(

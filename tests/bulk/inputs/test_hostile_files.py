@@ -1,6 +1,5 @@
 """Files of every format with every fault that files have: each ends in rows or in one sentence, in bounded memory."""
 
-import codecs
 import csv
 import gzip
 import io
@@ -15,7 +14,6 @@ from typing import Any, Final, NamedTuple
 import attrs
 import pyarrow
 import pytest
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 from socialapi.bulk.audiences.cells import user_rows
@@ -232,24 +230,6 @@ def test_of_an_archive_that_was_cut_off_anywhere_the_whole_rows_before_are_read(
 
 # Damaged -----------------------------------------------------------------------------------------------------------
 
-DEBRIS: Final = (
-    *(b"\0", b"\xff", b"\xc3", b"\xed\xa0\x80", b'"', b"'", b"<", b"&", b"]]>", b"{", b"[", b"]", b"}", b",", b";"),
-    *(b"\r", b"\n", b"\r\n\r\n", b"\t", b"\\", b"\\u", b"\\ud800", b"\x1a", codecs.BOM_UTF8, codecs.BOM_UTF16_LE),
-    *(b"<!DOCTYPE a [", b"<!--", b"<![CDATA[", b"&nbsp;", b"&#0;", b"1e999", b"-", b"null", b"NaN", b"9" * 5_000),
-    b'"' * 3,
-)
-
-
-@st.composite
-def damaged(draw: st.DrawFn, files: Mapping[str, bytes]) -> tuple[str, bytes]:
-    name = draw(st.sampled_from(sorted(files)))
-    content = files[name]
-    for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(content)))
-        stop = start + draw(st.sampled_from((0, 0, 1, 1, 2, 30)))
-        content = content[:start] + draw(st.sampled_from(DEBRIS) | st.binary(max_size=3)) + content[stop:]
-    return name, content
-
 
 @pytest.mark.parametrize("name", ["users.parquet", "feed.parquet"])
 def test_a_byte_of_a_parquet_file_that_is_another_one_ends_it_or_changes_a_value(name: str) -> None:
@@ -339,7 +319,6 @@ class Bomb:
 
 LONG_ITEM: Final = "an item is longer than 1,048,576 characters"
 NO_OBJECT: Final = "none of the first lines is a JSON object"
-CUT: Final = "the file ends here, before the end of the feed"
 BOMBS: Final[Mapping[str, Bomb]] = {
     "a cell": Bomb("upload", b"email\na@b.example\n", b"x", b"\na@b.example", "", 3),
     "a cell of quoted lines": Bomb("upload", b'email\na@b.example\n"', b"x\n", b"", "a cell has more than 131,072", 1),

@@ -5,7 +5,6 @@ import contextlib
 import json
 import re
 import sqlite3
-import stat
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,10 +61,6 @@ async def stopped(service: ModelCatalog, rows: list[Shape], path: Path, **option
     return str(caught.value), report
 
 
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
-
 def is_there(path: Path) -> bool:
     return path.exists()
 
@@ -76,10 +71,6 @@ def write(path: Path, content: bytes) -> None:
 
 def content_of(path: Path) -> bytes:
     return path.read_bytes()
-
-
-def sent(service: ModelCatalog) -> list[str]:
-    return sorted(each["id"] for request in service.requests for each in request)
 
 
 # What has not changed ----------------------------------------------------------------------------------------------

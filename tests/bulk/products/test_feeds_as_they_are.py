@@ -905,11 +905,3 @@ async def test_more_than_ten_additional_images_are_the_first_ten(written: Any, t
     ]
     warnings = [(issue.product_id, issue.field) for issue in report.warning_details]
     assert warnings == [*(("a", IMAGES), ("b", IMAGES)), *(("d", "image_link"), ("d", IMAGES))]
-
-
-@EVERY_FORMAT
-async def test_ids_that_come_again_are_counted_and_the_last_one_holds(written: Any, tmp_path: Path) -> None:
-    rows = [product("a"), product("a", price="8.00 EUR"), product("a", price="7.00 EUR")]
-    report, stored = await load(written(tmp_path, rows))
-    assert (report.accepted, report.repeated, stored["a"]["price"]) == (3, 2, "7.00 EUR")
-    assert [(issue.field, "a" in issue.reason) for issue in report.warning_details] == [("id", True)]

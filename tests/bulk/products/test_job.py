@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import re
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,12 @@ from tests.bulk.model_transport import refusal, session_of
 from tests.bulk.products.model_catalog import (
     WARNED,
     ModelCatalog,
-    Shape,
     csv_file,
     job_of,
     line,
     numbered,
     product,
     products,
-    result,
-    results,
 )
 from tests.support.clock import VirtualClock
 from tests.support.rounds import counted_rounds
@@ -85,17 +81,6 @@ async def test_what_may_pass_is_repeated_for_the_time_configured_and_at_least_tw
         assert len(service.requests) >= least
         assert clock.monotonic() >= seconds
         assert error.report.requests == len(service.requests) == error.report.retries + 1
-
-
-async def test_what_was_read_before_the_input_broke_is_delivered() -> None:
-    def rows() -> Iterator[Shape]:
-        yield from numbered(30)
-        raise ZeroDivisionError("planted")
-
-    service = ModelCatalog()
-    error = await stopped(job_of(service, rows()))
-    assert len(service.products) == 30
-    assert str(error).startswith("the input broke off: ZeroDivisionError (of 30 rows read: 30 accepted")
 
 
 async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path) -> None:
@@ -188,18 +173,6 @@ async def test_every_product_has_one_outcome() -> None:
     assert [(each.row, each.reason, each.product_id) for each in report.warning_details] == [(1, "looks odd", "a")]
 
 
-async def test_counts_that_do_not_add_up_are_a_bug_that_is_said() -> None:
-    job = job_of(ModelCatalog([results(result("p0"))]), numbered(1))
-    job.counters.created = 7
-    with pytest.raises(RuntimeError, match="the rows of the job do not add up, which is a bug in this package"):
-        await job.run()
-
-
-async def test_without_products_nothing_is_sent() -> None:
-    report = await job_of(ModelCatalog(), []).run()
-    assert (report.read, report.requests) == (0, 0)
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 async def test_a_disk_that_fills_up_stops_the_load_with_its_report() -> None:
     error = await stopped(job_of(ModelCatalog(), [*numbered(10), {"id": "x"}], rejects="/dev/full"))
@@ -208,16 +181,6 @@ async def test_a_disk_that_fills_up_stops_the_load_with_its_report() -> None:
 
 
 # Progress, cancelling, dry runs ------------------------------------------------------------------------------------
-
-
-async def test_progress_is_told_while_it_runs_and_a_last_time_at_its_end() -> None:
-    seen: list[Progress] = []
-    report = await job_of(ModelCatalog([refusal(503)]), numbered(200), concurrency=2, on_progress=seen.append).run()
-    assert seen[-1].report == report
-    assert seen[-1].fraction_read == 1.0
-    assert max(each.in_flight for each in seen) == 2
-    assert {each.note for each in seen} == {None, "retrying after: HTTP 503"}
-    assert all(each.report.adds_up for each in seen)
 
 
 async def test_cancelling_ends_at_once_and_leaves_products_pending(tmp_path: Path) -> None:
@@ -236,21 +199,6 @@ async def test_cancelling_ends_at_once_and_leaves_products_pending(tmp_path: Pat
     assert not asyncio.all_tasks() - {asyncio.current_task()}
     assert (seen[-1].report.read, seen[-1].report.pending, seen[-1].in_flight) == (201, 176, 0)
     assert seen[-1].report.adds_up
-
-
-@pytest.mark.parametrize("call", [1, 2, 3, 8])
-async def test_progress_that_raises_ends_the_load_with_its_error(call: int) -> None:
-    calls = 0
-
-    def fail(progress: Progress) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == call:
-            raise ZeroDivisionError("the bar broke")
-
-    rows = [*numbered(300), *numbered(300)]
-    error = await stopped(job_of(ModelCatalog(), rows, concurrency=2, on_progress=fail))
-    assert isinstance(error.__cause__, ZeroDivisionError)
 
 
 async def test_a_dry_run_sends_nothing_and_forecasts_what_the_real_one_takes() -> None:

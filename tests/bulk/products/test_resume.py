@@ -196,16 +196,6 @@ def _refused(rows: Sequence[Shape]) -> set[str]:
 # One by one --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_load_that_was_stopped_goes_on_and_reports_all_of_it(path: Path) -> None:
-    service = ModelCatalog([None, None, refusal(403)])
-    error = await stopped(service, numbered(100), journal=path, concurrency=1)
-    assert (error.report.accepted, error.report.pending) == (50, 50)
-    first, service.requests = sent(service)[:50], []
-    report = await job_of(service, numbered(100), journal=path).run()
-    assert counts(report, "read", "accepted", "created", "resumed", "requests") == [100, 100, 100, 50, 2]
-    assert sorted(first + sent(service)) == sorted(each["id"] for each in numbered(100))
-
-
 def by_row(issue: RowIssue) -> int:
     return issue.row
 

@@ -98,15 +98,6 @@ async def test_of_repeated_ids_the_last_one_counts_and_all_are_sent(path: Path) 
     assert service.products["a"]["title"] == "Newer"
 
 
-async def test_a_repetition_of_what_was_loaded_last_is_sent_if_another_came_before_it(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, products("a"), path)
-    report = await load(service, [product("a", title="New"), product("a")], path)
-    assert (report.skipped, report.updated) == (0, 2)
-    assert service.products["a"] == product("a")
-    assert (await load(service, products("a"), path)).skipped == 1
-
-
 async def test_an_update_that_is_refused_leaves_no_digest_of_the_former_content(path: Path) -> None:
     service = ModelCatalog()
     await load(service, products("a"), path)

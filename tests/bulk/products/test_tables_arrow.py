@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from socialapi.errors import InvalidInput
-from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, products, read
+from tests.bulk.products.model_catalog import product, products, read
 
 SHAPES = products("a", "b")
 
@@ -61,9 +61,3 @@ async def test_a_table_without_a_column_that_every_product_needs_is_refused_as_a
     for source in (table, in_parquet(table)):
         with pytest.raises(InvalidInput, match=r'there is no column price .*columns=\{"price": "<column>"\}'):
             await read(source)
-
-
-async def test_a_table_is_loaded_as_a_feed_is() -> None:
-    catalog = ModelCatalog()
-    report = await job_of(catalog, polars.DataFrame([*SHAPES, {"id": "c", "title": "No price"}])).run()
-    assert (report.read, report.created, report.rejected) == (3, 2, 1)

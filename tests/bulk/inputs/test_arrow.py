@@ -17,8 +17,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.inputs.arrow import MAX_WORDS, ArrowReader
-from socialapi.bulk.inputs.formats import Records
+from socialapi.bulk.inputs.arrow import MAX_WORDS
 from socialapi.bulk.inputs.numbers import NESTED, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
@@ -63,11 +62,6 @@ async def test_every_table_is_read_alike_and_its_texts_side_by_side(make: Any) -
         assert values(block) == READ
         assert not await reader.read_block()
         assert reader.fraction_read == 1.0
-
-
-def test_type_checkers_take_tables_for_records() -> None:
-    records: list[Records] = [polars.DataFrame(PEOPLE), pyarrow.table(PEOPLE), io.BytesIO(), "crm.csv", ["a.csv"]]
-    assert isinstance(open_users(records[0]), ArrowReader)
 
 
 async def test_rows_are_numbered_through_and_come_in_chunks() -> None:

@@ -47,10 +47,6 @@ async def test_the_files_of_a_list_come_as_listed_and_may_be_patterns(exports: P
     assert [row.number for row in await read((exports / "2026-01.csv",))] == [1, 2]
 
 
-async def test_a_pattern_may_reach_into_folders(exports: Path) -> None:
-    assert len(await read(f"{exports.parent}/**/*.csv*")) == 3
-
-
 async def test_it_can_be_told_where_a_row_is(exports: Path) -> None:
     async with open_users(f"{exports}/2026-0[12]*") as reader:
         assert reader.file_row_of(1) is None

@@ -5,14 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
 import pytest
 
-from socialapi.bulk.audiences.job import UploadOptions, settings_of
 from socialapi.bulk.products import batcher
 from socialapi.bulk.sync.job import sync
 from socialapi.bulk.sync.reading import SyncOptions
-from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import SyncReport, UploadReport, UpsertReport
 from socialapi.session.options import CallOptions
@@ -230,10 +227,3 @@ async def test_products_that_wait_where_nothing_can_be_written_stop_the_load(
     says, report = await stopped(load_of(service, numbered(3), **options).run())
     assert "the temporary file for waiting products cannot be written: No space left on device" in says
     assert (report.pending, service.requests) == (3, [])
-
-
-def test_the_share_is_no_setting_of_the_job() -> None:
-    """It may be another one when the job goes on."""
-    settings = settings_of(UploadOptions(max_reject_share=0.5), Config())
-    assert not any("reject" in name for name in settings)
-    assert attrs.fields_dict(SyncOptions)["max_reject_share"].default is None

@@ -56,31 +56,6 @@ def test_a_path_that_cannot_be_written_is_said(tmp_path: Path, name: str) -> Non
         RejectsFile(f"{tmp_path}/{name}")
 
 
-def test_without_a_beginning_everything_stays_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "rejects.csv"
-    path.write_text("what was here before", "utf-8")
-    path.chmod(0o644)
-    RejectsFile(path).close()
-    assert path.read_text("utf-8") == "what was here before"
-    assert mode(path) == 0o644
-    file = RejectsFile(tmp_path / "new.csv")
-    file.close()
-    file.close()
-    assert not (tmp_path / "new.csv").exists()
-
-
-@pytest.mark.parametrize("link", [False, True])
-def test_the_input_itself_is_refused_under_whatever_name(tmp_path: Path, *, link: bool) -> None:
-    source = tmp_path / "people.csv"
-    source.write_text("email\na@example.com\n", "utf-8")
-    other = tmp_path / "other.csv"
-    if link:
-        other.symlink_to(source)
-    with pytest.raises(InvalidInput, match="is the input itself"):
-        RejectsFile(other if link else source, sources=[str(source)])
-    assert source.read_text("utf-8") == "email\na@example.com\n"
-
-
 def test_files_that_are_not_there_yet_are_told_apart_by_their_paths(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     assert same_file(tmp_path / "new", tmp_path / "link" / "." / "new")
@@ -117,16 +92,6 @@ def test_a_full_disk_is_said_while_writing() -> None:
     file.begin()
     with pytest.raises(InvalidInput, match="/dev/full cannot be written: No space left on device"):
         file.write([RowIssue(number, "email", "is wrong " * 10) for number in range(10_000)])
-    file.close()
-
-
-@needs_full
-def test_a_full_disk_is_said_at_the_end() -> None:
-    file = RejectsFile(FULL)
-    file.begin()
-    file.write([RowIssue(1, "email", "is wrong")])
-    with pytest.raises(InvalidInput, match="/dev/full cannot be written: No space left on device"):
-        file.close()
     file.close()
 
 

@@ -213,16 +213,6 @@ async def test_a_sync_holds_what_an_upload_holds(situation: str, tmp_path: Path)
     assert set(service.members) == wanted
 
 
-async def test_null_words_of_a_database_are_left_out_with_a_warning() -> None:
-    rows = [{"email": f"u{at}@example.com", "twitter": word} for at, word in enumerate(NULL_WORDS)]
-    found, report = await uploaded(rows)
-    assert found == held("email", *(f"u{at}@example.com" for at in range(len(NULL_WORDS))))
-    (warning,) = report.warning_details
-    assert (report.warnings, warning.field) == (1, "twitter")
-    assert "represents a missing value" in warning.reason
-    assert f"({len(NULL_WORDS)} rows" in warning.reason
-
-
 @pytest.mark.parametrize(
     "word", ["keine", "unbekannt", "k.A.", "Aucun", "NINGUNO", "nessuno", "nenhum", "geen", "brak", "なし", "不明"]
 )

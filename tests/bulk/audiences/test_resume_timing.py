@@ -22,18 +22,6 @@ PAUSE: Final = people(*["x"] * 100)
 ONE_EACH: Final = Shape(max_operations=1)
 
 
-async def test_which_rows_are_remembered_does_not_depend_on_what_is_settled() -> None:
-    rows = people("a", "x", "a", "c", "a", "d")
-    shape = Shape(max_operations=1, remembered=1)
-    journals = [MemoryJournal(), MemoryJournal()]
-    for journal, slow in zip(journals, (False, True), strict=True):
-        pause = PAUSE if slow else []
-        await run_once([*rows[:2], *pause, *rows[2:]], EndingService(), journal, shape, Way(slow=slow))
-    first, second = ([batch.digest for batch in journal.batches.values()] for journal in journals)
-    assert len(first) == 4
-    assert first == second
-
-
 async def test_what_repeats_a_refused_row_is_rejected_again_when_the_journal_is_given_again() -> None:
     rows: list[dict[str, Any]] = [A_BAD, *PAUSE, *people("a", "a"), DELETE_A]
     for ways in ((Way(slow=True), Way()), (Way(), Way(slow=True))):

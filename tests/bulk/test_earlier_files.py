@@ -16,6 +16,7 @@ from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import session_of
 from tests.bulk.products.model_catalog import ModelCatalog, numbered
 from tests.bulk.products.model_catalog import job_of as load_of
+from tests.support.files import content_of
 
 
 async def upload(service: ModelService, path: Path) -> Any:
@@ -40,10 +41,6 @@ def set_version(path: Path, version: int) -> bytes:
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
     return content_of(path)
-
-
-def content_of(path: Path) -> bytes:
-    return path.read_bytes()
 
 
 @pytest.mark.parametrize("earlier", [1, 2])

@@ -37,6 +37,7 @@ from tests.bulk.products import model_catalog
 from tests.bulk.products.model_catalog import REFUSED, ModelCatalog, product
 from tests.bulk.resuming import MemoryJournal
 from tests.support.clock import VirtualClock
+from tests.support.files import names_in
 
 Line = dict[str, str]
 
@@ -51,10 +52,6 @@ def lines_of(path: Path) -> list[Line]:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
     return [{name: str(value) for name, value in row.items()} for row in rows]
-
-
-def names_in(folder: Path) -> list[str]:
-    return [each.name for each in folder.iterdir()]
 
 
 def holds(path: Path, keys: Sequence[str], report: UploadReport) -> list[Line]:

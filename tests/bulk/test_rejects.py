@@ -1,7 +1,6 @@
 """The rejects file."""
 
 import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,10 @@ from socialapi.bulk.output_file import same_file
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.errors import InvalidInput
 from socialapi.reports import RowIssue
+from tests.support.files import mode_of
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
-
-
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_it_has_a_line_for_each_row_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
@@ -27,7 +23,7 @@ def test_it_has_a_line_for_each_row_and_only_its_owner_may_read_it(tmp_path: Pat
     file.close()
     file.close()
     assert path.read_bytes() == b'row,field,reason\r\n2,email,"is ""odd"", really"\r\n7,,is blank\r\n'
-    assert mode(path) == 0o600
+    assert mode_of(path) == 0o600
 
 
 def test_a_file_that_others_could_read_is_emptied_and_closed_to_them(tmp_path: Path) -> None:
@@ -39,15 +35,15 @@ def test_a_file_that_others_could_read_is_emptied_and_closed_to_them(tmp_path: P
     file.begin()
     file.close()
     assert path.read_bytes() == b"row,field,reason\r\n"
-    assert mode(path) == 0o600
+    assert mode_of(path) == 0o600
 
 
 def test_the_mode_of_a_device_is_left_alone() -> None:
-    before = mode(Path(os.devnull))
+    before = mode_of(Path(os.devnull))
     file = RejectsFile(os.devnull)
     file.begin()
     file.close()
-    assert mode(Path(os.devnull)) == before
+    assert mode_of(Path(os.devnull)) == before
 
 
 @pytest.mark.parametrize("name", ["missing/rejects.csv", "", "with\0zero"])

@@ -25,6 +25,7 @@ from socialapi.reports import MAY_BE_FOREIGN, UploadReport
 from socialapi.session.options import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of
 from tests.bulk.model_transport import session_of
+from tests.support.digests import sha256
 
 ANN, BOB = "ann@example.com", "bob@example.com"
 PHONE, PHONE_2 = "+14155550132", "+14155550133"
@@ -42,10 +43,6 @@ NULL_WORDS = (
     "00000000-0000-0000-0000-000000000000",
 )
 Held = set[tuple[str, str]]
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def held(kind: str, *values: str) -> Held:

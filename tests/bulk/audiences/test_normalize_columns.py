@@ -1,6 +1,5 @@
 """A column of identifiers gives what its cells give one by one."""
 
-import hashlib
 import math
 from collections.abc import Sequence
 from typing import Final
@@ -14,6 +13,7 @@ from socialapi.bulk.audiences import phone_numbers, phone_starts
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers, plain_value
 from socialapi.bulk.audiences.phone_numbers import e164
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from tests.support.digests import sha256
 
 DIGEST: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 REGIONS: Final = sorted(phonenumbers.SUPPORTED_REGIONS)
@@ -45,10 +45,6 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
     monkeypatch.setattr(phone_starts, "_looked_at", set())
     monkeypatch.setattr(phone_starts, "LOADING_SECONDS", math.inf)
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def in_a_column(kind: IdentifierKind, cells: Sequence[str], region: str | None = None) -> list[str | None]:

@@ -12,8 +12,10 @@ from socialapi.bulk.journals.journal import JobIdentity, Opened
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.errors import BulkError, ConfigurationError
 from socialapi.reports import UploadReport
+from tests.bulk.input_files import write
 from tests.bulk.model_service import ModelService, job_of, people
 from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
+from tests.support.files import content_of
 
 ONE_EACH: Final = Shape(max_operations=1)
 TEN: Final = people(*(f"p{number}" for number in range(10)))
@@ -42,14 +44,6 @@ async def stopped(service: ModelService, records: Sequence[Any], journal: Any, *
 
 async def finished(service: ModelService, records: Sequence[Any], journal: Any, **options: Any) -> UploadReport:
     return await job_of(service, records, settings={"max_operations": 1}, journal=journal, **options).run()
-
-
-def content_of(path: Path) -> bytes:
-    return path.read_bytes()
-
-
-def write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 # Full --------------------------------------------------------------------------------------------------------------

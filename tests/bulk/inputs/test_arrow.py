@@ -4,7 +4,6 @@ import asyncio
 import builtins
 import datetime
 import gzip
-import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from socialapi.bulk.inputs.numbers import NESTED, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import NO_TIME, NO_TIME_ZONE
-from tests.bulk.input_files import open_users, read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import in_parquet, open_users, read, read_until_error, values, why_empty, write
 from tests.bulk.inputs.test_files_archives import without
 from tests.bulk.model_service import ModelService, job_of
 
@@ -32,13 +31,6 @@ READ = [["a@b.example"], ["+14155550101"], ["c@d.example"]]
 
 def relation() -> Any:
     return duckdb.connect().from_arrow(pyarrow.table(PEOPLE))
-
-
-def in_parquet(table: pyarrow.Table, **options: Any) -> io.BytesIO:
-    file = io.BytesIO()
-    parquet.write_table(table, file, **options)
-    file.seek(0)
-    return file
 
 
 TABLES: dict[str, Any] = {

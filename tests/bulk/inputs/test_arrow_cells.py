@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from socialapi.bulk.audiences.cells import TOO_MANY_TEXTS
 from socialapi.bulk.audiences.normalize import TOO_LONG
@@ -23,7 +22,7 @@ from socialapi.bulk.inputs.arrow_cells import check_cells
 from socialapi.bulk.inputs.csv import LONG_CELL, LONG_ROW
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK
 from socialapi.errors import InvalidInput
-from tests.bulk.input_files import open_users, read, read_until_error, values
+from tests.bulk.input_files import in_parquet, open_users, read, read_until_error, values
 from tests.bulk.model_service import ModelService, job_of
 
 LIMIT: Final = 131_072
@@ -74,13 +73,6 @@ def repeated(text: str, times: int) -> pa.Array:
 
 def run_of(text: str) -> pa.Array:
     return pa.RunEndEncodedArray.from_arrays(pa.array([2_000], pa.int32()), pa.array([text]))
-
-
-def in_parquet(table: pa.Table) -> io.BytesIO:
-    file = io.BytesIO()
-    parquet.write_table(table, file)
-    file.seek(0)
-    return file
 
 
 async def rows_of(name: str, long: str, as_file: Callable[[pa.Table], Any]) -> list[Any]:

@@ -17,7 +17,8 @@ from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Outcom
 from socialapi.bulk.journals.journal_view import look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.errors import ConfigurationError, InvalidInput
-from tests.bulk.input_files import open_users
+from tests.bulk.input_files import open_users, write
+from tests.support.files import content_of, names_in
 
 NOW: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IDENTITY: Final = JobIdentity(
@@ -29,18 +30,6 @@ IDENTITY: Final = JobIdentity(
 REFUSED: Final = Outcome(
     7, "rejected", "email", "is not known — ¡no!", digest64(b"seven"), (("", "odd"), ("title", "all capitals"))
 )
-
-
-def write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-
-
-def content_of(path: Path) -> bytes:
-    return path.read_bytes()
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(each.name for each in folder.iterdir())
 
 
 def modes_in(folder: Path) -> set[int]:

@@ -18,11 +18,7 @@ from socialapi.models.audiences import DO_NOT_REACH_KINDS
 from socialapi.reports import MOJIBAKE, UNKNOWN_COUNTRY, KindLint, LintReport
 from tests.bulk.input_files import write
 from tests.bulk.model_service import ModelService, job_of
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
+from tests.support.digests import sha256 as digest
 
 EMPTY: Final = digest("")
 

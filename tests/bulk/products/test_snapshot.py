@@ -19,6 +19,7 @@ from socialapi.bulk.products.snapshot import Digests, digest_of
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, OutcomeUnknown
 from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import LoadForecast, Progress, UpsertReport
+from tests.bulk.input_files import write
 from tests.bulk.model_transport import answer, refusal
 from tests.bulk.products.model_catalog import (
     REFUSED,
@@ -33,6 +34,7 @@ from tests.bulk.products.model_catalog import (
     result,
     results,
 )
+from tests.support.files import content_of
 
 LOST: Final = OutcomeUnknown("lost", "host")
 
@@ -63,14 +65,6 @@ async def stopped(service: ModelCatalog, rows: list[Shape], path: Path, **option
 
 def is_there(path: Path) -> bool:
     return path.exists()
-
-
-def write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-
-
-def content_of(path: Path) -> bytes:
-    return path.read_bytes()
 
 
 # What has not changed ----------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import sqlite3
-import stat
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -28,6 +27,8 @@ from socialapi.session.transport import Transport
 from tests.bulk.model_service import DESTINATION, ModelService, counted, operation_errors, users_of
 from tests.bulk.model_transport import refusal, session_of
 from tests.support.clock import VirtualClock
+from tests.support.digests import sha256 as digest
+from tests.support.files import content_of, mode_of, names_in
 
 ACCOUNT: Final = "18ce54d4x5t"
 AUDIENCE: Final = "1nmth"
@@ -36,28 +37,12 @@ NOBODY: Final = [{"handle": ""}]
 """A list that has a row, and nobody in it."""
 
 
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def people(*names: str) -> list[dict[str, str]]:
     return [{"handle": name} for name in names]
 
 
 def handles(*names: str) -> set[tuple[str, str]]:
     return {("handle", digest(name)) for name in names}
-
-
-def files_in(folder: Path) -> set[Path]:
-    return set(folder.iterdir())
-
-
-def read(path: Path) -> bytes:
-    return path.read_bytes()
-
-
-def mode_of(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 def members(emulator: Emulator) -> set[tuple[str, str]]:
@@ -132,7 +117,7 @@ async def test_additions_go_first_and_whole_and_removals_are_single_identifiers(
 
 async def test_nothing_raw_is_in_the_snapshot(audience: CustomAudience, path: Path) -> None:
     await audience.sync([AudienceUser(email="planted@example.com", device_id="9774d56d682e549c")], snapshot=path)
-    assert b"lanted" not in (held := read(path))
+    assert b"lanted" not in (held := content_of(path))
     assert b"9774d56d682e549c" not in held
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT kind, digests FROM members").fetchall() == [
@@ -541,7 +526,7 @@ async def test_options_that_make_no_sense_are_refused_and_leave_no_file(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput, match=says):
         await audience.sync(**{"desired": people("ada"), "snapshot": "audience.snapshot"} | options)
-    assert not files_in(tmp_path)
+    assert not names_in(tmp_path)
 
 
 # Times -------------------------------------------------------------------------------------------------------------
@@ -593,8 +578,8 @@ async def test_a_dry_run_sends_nothing_changes_nothing_and_forecasts(
     assert (report.pending, report.accepted, report.additions.pending) == (3, 0, 3)
     assert report.forecast is not None
     assert report.forecast.requests == 1
-    assert not files_in(path.parent)
-    assert not files_in(temporary)
+    assert not names_in(path.parent)
+    assert not names_in(temporary)
     await audience.sync(people("ada", "bob", "eve"), snapshot=path)
     report = await audience.sync(people("ada", "zoe"), snapshot=path, dry_run=True, **ALL)
     assert (report.unchanged, report.additions.pending, report.removals.pending) == (1, 1, 2)
@@ -613,7 +598,7 @@ async def test_a_dry_run_needs_no_credentials(path: Path) -> None:
         assert (await target.sync(people("ada"), snapshot=path, dry_run=True)).pending == 1
         with pytest.raises(ConfigurationError, match="no ads_url is configured"):
             await target.sync(people("ada"), snapshot=path)
-    assert not files_in(path.parent)
+    assert not names_in(path.parent)
 
 
 async def test_the_report_is_json_ready_and_adds_up(audience: CustomAudience, path: Path) -> None:

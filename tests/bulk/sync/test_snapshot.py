@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import sqlite3
-import stat
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +18,7 @@ from socialapi.bulk.sync.buckets import digests_of
 from socialapi.bulk.sync.scratch import FILES, scratch_folder
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
 from socialapi.errors import ConfigurationError
+from tests.support.files import mode_of, names_in
 
 NOW: Final = 1_000_000
 SOON: Final = NOW + 100
@@ -45,14 +45,6 @@ def held(path: Path) -> Held:
 
 def bytes_in(folder: Path) -> bytes:
     return b"".join(each.read_bytes() for each in folder.rglob("*") if each.is_file())
-
-
-def files_in(folder: Path) -> set[str]:
-    return {each.name for each in folder.iterdir()}
-
-
-def mode_of(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 def shown(blocks: Iterable[RowBlock]) -> list[tuple[Action, int, list[str]]]:
@@ -270,7 +262,7 @@ async def test_nothing_of_a_sync_stays_but_what_is_held(tmp_path: Path) -> None:
     everything = bytes_in(tmp_path)
     await snapshot.aclose()
     assert (ADA in everything, BOB in everything, EVE in everything) == (True, True, False)
-    assert files_in(tmp_path) == {"snapshot"}
+    assert names_in(tmp_path) == ["snapshot"]
 
 
 async def test_a_snapshot_takes_at_most_36_bytes_an_identifier_after_a_first_sync(tmp_path: Path) -> None:

@@ -18,13 +18,9 @@ from pyarrow import parquet
 
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import normalizers
-from socialapi.bulk.sync.job import sync
-from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser
 from socialapi.reports import MAY_BE_FOREIGN, UploadReport
-from socialapi.session.options import CallOptions
-from tests.bulk.model_service import DESTINATION, ModelService, job_of
-from tests.bulk.model_transport import session_of
+from tests.bulk.model_service import ModelService, job_of, synced
 from tests.support.digests import sha256
 
 ANN, BOB = "ann@example.com", "bob@example.com"
@@ -203,10 +199,8 @@ async def test_every_entrance_holds_what_is_meant(situation: str, tmp_path: Path
 async def test_a_sync_holds_what_an_upload_holds(situation: str, tmp_path: Path) -> None:
     rows, options, wanted = SITUATIONS[situation]
     service = ModelService()
-    session = session_of(service)
     rows = [row for row in rows if "Büro" not in row.get("phone", "")]
-    settings = SyncOptions(snapshot=tmp_path / "snapshot", **options)
-    await sync(session, DESTINATION, rows, settings, CallOptions.interactive(session.config))
+    await synced(service, rows, tmp_path / "snapshot", **options)
     assert set(service.members) == wanted
 
 

@@ -25,17 +25,13 @@ from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
-from socialapi.bulk.sync.job import sync
-from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser
 from socialapi.reports import LintReport, UploadReport
-from socialapi.session.options import CallOptions
 from tests.bulk import catalog_feeds
 from tests.bulk.input_files import Repeated
-from tests.bulk.model_service import DESTINATION, ModelService
+from tests.bulk.model_service import ModelService, synced
 from tests.bulk.model_service import job_of as upload_of
-from tests.bulk.model_transport import session_of
 from tests.bulk.products.model_catalog import ModelCatalog, product
 from tests.bulk.products.model_catalog import job_of as load_of
 from tests.support.full_size import FULL_SIZE
@@ -110,15 +106,9 @@ BY_LINE: Final = ("csv", "tsv", "jsonl")
 Job = Callable[[Any, Path], Any]
 
 
-async def _sync(source: Any, folder: Path) -> UploadReport:
-    session = session_of(ModelService())
-    options = SyncOptions(snapshot=folder / "snapshot", max_removal_share=1.0)
-    return await sync(session, DESTINATION, source, options, CallOptions.interactive(session.config))
-
-
 USER_JOBS: Final[Mapping[str, Job]] = {
     "upload": lambda source, _: upload_of(ModelService(), source).run(),
-    "sync": _sync,
+    "sync": lambda source, folder: synced(ModelService(), source, folder / "snapshot", max_removal_share=1.0),
     "lint": lambda source, _: lint_records(source),
 }
 PRODUCT_JOBS: Final[Mapping[str, Job]] = {

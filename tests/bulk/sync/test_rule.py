@@ -20,8 +20,6 @@ from socialapi._speedups import Digests
 from socialapi.bulk.inputs import iterables as iterable_reader
 from socialapi.bulk.sync import snapshot as sync_snapshot
 from socialapi.bulk.sync.buckets import KINDS
-from socialapi.bulk.sync.job import sync
-from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.bulk.sync.scratch import remove_scratch
 from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.client import Client
@@ -29,10 +27,8 @@ from socialapi.emulator import Emulator
 from socialapi.errors import BulkError
 from socialapi.internal.sqlite_file import SqliteFile
 from socialapi.models.audiences import AudienceUser
-from socialapi.session.options import CallOptions
 from socialapi.session.transport import Transport
-from tests.bulk.model_service import DESTINATION, FAULTS, ModelService
-from tests.bulk.model_transport import session_of
+from tests.bulk.model_service import FAULTS, ModelService, synced
 
 pytestmark = pytest.mark.slow
 
@@ -200,12 +196,11 @@ faulty_steps = st.lists(
 async def follow_with_faults(plan: Sequence[FaultyStep], seed: int, path: Path, packing: Any) -> None:
     killer = Killer()
     service = ModelService(rng=random.Random(seed), faults=(*FAULTS, "operation_error"))
-    options = SyncOptions(snapshot=path, max_removal_share=1.0, packing=packing)
+    options: dict[str, Any] = {"max_removal_share": 1.0, "packing": packing, "settings": {"max_operations": 2}}
     with killer.watching(*STEPS, (ModelService, "send")):
         for step in [*plan, FaultyStep(plan[-1].desired, 0.0, None)]:
             service._likely = step.likely
-            session = session_of(service, max_operations=2)
-            running = sync(session, DESTINATION, users(step.desired), options, CallOptions.interactive(session.config))
+            running = synced(service, users(step.desired), path, **options)
             try:
                 ended = await killer.ends(running, step.killed_after)
             except BulkError:

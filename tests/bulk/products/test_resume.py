@@ -18,7 +18,6 @@ from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.bulk.products import batcher
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.reports import RowIssue, UpsertReport
-from tests.bulk.memory_journal import MemoryJournal
 from tests.bulk.model_transport import refusal
 from tests.bulk.products.model_catalog import (
     FAULTS,
@@ -35,6 +34,7 @@ from tests.bulk.products.model_catalog import (
     result,
     results,
 )
+from tests.bulk.resuming import FULL, End, MemoryJournal
 
 OUTCOMES: Final = ("read", "accepted", "created", "updated", "unchanged", "rejected", "pending", "warnings")
 
@@ -70,15 +70,8 @@ ROW: Final = st.builds(
 )
 
 
-@attrs.frozen
-class End:
-    """A run is ended at one of its writes; whether that write is there afterwards."""
-
-    lives: int
-    keeps_last: bool
-
-
-END: Final = st.builds(End, lives=st.integers(1, 25), keeps_last=st.booleans())
+END: Final = st.builds(End, st.sampled_from(("full", "full but kept")), st.integers(1, 25))
+"""A run is ended at one of its writes, which is there afterwards or not."""
 
 
 @attrs.frozen
@@ -122,14 +115,14 @@ async def resumed(
     """The report of the last run, each one before it ended in its own way. What was confirmed is not sent again."""
     journal = MemoryJournal()
     for end in (*chosen.ends, None):
-        journal.revive(None if end is None else end.lives, keeps_last=end is not None and end.keeps_last)
+        journal.end = end
         confirmed = set(journal.by_row)
         service.requests.clear()
         job = job_of(service, rows, journal=journal, concurrency=chosen.concurrency, **options)
         try:
             report = await asyncio.wait_for(job.run(), 20)
         except BulkError as ended:
-            if end is None or "the journal is dead" not in str(ended):
+            if end is None or FULL not in str(ended):
                 raise
         again = {int(each["custom_label_1"][4:]) for r in service.requests for each in r if "custom_label_1" in each}
         assert not again & confirmed
@@ -318,7 +311,7 @@ async def test_a_load_that_is_cancelled_keeps_what_was_confirmed(path: Path) -> 
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert (journal.state, journal.closed, len(journal.by_row)) == ("interrupted", 1, 25)
+    assert (journal.state, journal.is_open, len(journal.by_row)) == ("interrupted", False, 25)
     assert journal.counts["accepted"] == 25
     service.gate = None
     report = await job_of(service, numbered(100), journal=journal).run()

@@ -122,6 +122,15 @@ async def test_groups_one_after_another_do_not_hold_up_the_others() -> None:
     assert clock.monotonic() < 1.15 * 4_000 / (8 * 25 / 0.3)
 
 
+async def test_one_group_alone_is_submitted_request_by_request() -> None:
+    rows = [product(f"p{number}", item_group_id="g") for number in range(2_000)]
+    service = ModelCatalog()
+    report = await job_of(service, rows).run()
+    assert report.accepted == 2_000
+    assert service.most_in_flight == 1
+    assert service.submitted["g"] == [f"p{number}" for number in range(2_000)]
+
+
 async def test_products_that_are_held_back_are_bounded() -> None:
     service = ModelCatalog()
     service.gate = asyncio.Event()

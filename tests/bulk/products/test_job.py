@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from socialapi.bulk.products import job as upsert_job
-from socialapi.bulk.products.job import UpsertJob, UpsertOptions
-from socialapi.config import Config
-from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, OutcomeUnknown, TransportError
+from socialapi.bulk.products.job import UpsertJob
+from socialapi.errors import ApiError, BulkError, InvalidInput, OutcomeUnknown, TransportError
 from socialapi.internal import fairness
 from socialapi.reports import Progress
-from socialapi.session.options import CallOptions
 from tests.bulk.model_transport import refusal, session_of
 from tests.bulk.products.model_catalog import (
     WARNED,
@@ -91,13 +89,6 @@ async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path
     assert "line 3002, column 1: a quotation mark is not closed" in str(error)
 
 
-async def test_a_file_of_which_nothing_can_be_used_is_invalid_input(tmp_path: Path) -> None:
-    file = csv_file(tmp_path / "feed.csv", "a", header="sku")
-    with pytest.raises(InvalidInput, match="there is no column title"):
-        await job_of(ModelCatalog(), file, rejects=tmp_path / "rejects.csv").run()
-    assert not (tmp_path / "rejects.csv").exists()
-
-
 # Before anything is sent -------------------------------------------------------------------------------------------
 
 
@@ -122,13 +113,6 @@ async def test_progress_that_is_a_coroutine_function_is_refused() -> None:
 
     with pytest.raises(InvalidInput, match="on_progress is called, not awaited"):
         job_of(ModelCatalog(), numbered(1), on_progress=show)
-
-
-async def test_what_is_not_configured_is_said_before_anything_is_read() -> None:
-    session = session_of(ModelCatalog())
-    session.config = Config()
-    with pytest.raises(ConfigurationError, match="no ads_url is configured"):
-        UpsertJob(session, "c", [], UpsertOptions(), CallOptions.interactive(session.config))
 
 
 # Reports -----------------------------------------------------------------------------------------------------------
@@ -183,24 +167,6 @@ async def test_a_disk_that_fills_up_stops_the_load_with_its_report() -> None:
 # Progress, cancelling, dry runs ------------------------------------------------------------------------------------
 
 
-async def test_cancelling_ends_at_once_and_leaves_products_pending(tmp_path: Path) -> None:
-    seen: list[Progress] = []
-    service = ModelCatalog()
-    service.gate = asyncio.Event()
-    rows = [*numbered(200), product("p1", title="New")]
-    job = job_of(service, rows, concurrency=3, on_progress=seen.append, digests=tmp_path / "digests")
-    running = asyncio.create_task(job.run())
-    await service.until_in_flight(3)
-    running.cancel()
-    async with asyncio.timeout(2):
-        with pytest.raises(asyncio.CancelledError):
-            await running
-    assert service.cancelled == 3
-    assert not asyncio.all_tasks() - {asyncio.current_task()}
-    assert (seen[-1].report.read, seen[-1].report.pending, seen[-1].in_flight) == (201, 176, 0)
-    assert seen[-1].report.adds_up
-
-
 async def test_a_dry_run_sends_nothing_and_forecasts_what_the_real_one_takes() -> None:
     service = ModelCatalog()
     session = session_of(service)
@@ -219,15 +185,6 @@ async def test_a_dry_run_sends_nothing_and_forecasts_what_the_real_one_takes() -
         )
     )
     assert planned.forecast.quota_minutes == 0
-
-
-async def test_a_dry_run_needs_neither_host_nor_credentials() -> None:
-    session = session_of(ModelCatalog())
-    session.config = Config()
-    session.authenticators._by_kind.clear()
-    rows = [*numbered(3), product("p1", title="New")]
-    report = await job_of(ModelCatalog(), rows, session=session, dry_run=True).run()
-    assert (report.pending, report.forecast and report.forecast.requests) == (4, 2)
 
 
 # Bounds ------------------------------------------------------------------------------------------------------------

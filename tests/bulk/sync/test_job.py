@@ -495,8 +495,6 @@ async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
     [
         ({"max_removal_share": 1.5}, "max_removal_share must be a number from 0 to 1"),
         ({"max_removal_share": float("nan")}, "max_removal_share must be a number from 0 to 1"),
-        ({"packing": "loose"}, "packing must be one of single, packed"),
-        ({"concurrency": 0}, "concurrency must be"),
         ({"expires_at": "2001-01-01T00:00:00Z"}, "invalid upload options"),
         ({"columns": {"shoe": "size"}}, '"shoe" is not a kind of identifier'),
         ({"rejects": "audience.snapshot"}, "is the rejects file, too"),

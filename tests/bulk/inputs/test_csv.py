@@ -24,16 +24,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "crm.csv"
 
 
-async def test_rows_are_numbered_from_one_and_name_their_columns(path: Path) -> None:
-    write(path, "id,E-Mail,Mobile\n7,a@b.example,+14155550123\n8, c@d.example ,\n")
-    first, second = await read(path)
-    assert first.number == 1
-    assert first.identifiers == [("E-Mail", "email", "a@b.example"), ("Mobile", "phone_number", "+14155550123")]
-    assert (first.operation_type, first.effective_at, first.expires_at, first.problem) == (None, None, None, None)
-    assert second.number == 2
-    assert second.identifiers == [("E-Mail", "email", "c@d.example ")]
-
-
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])

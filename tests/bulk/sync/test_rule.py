@@ -22,12 +22,9 @@ from socialapi.bulk.sync import snapshot as sync_snapshot
 from socialapi.bulk.sync.buckets import KINDS
 from socialapi.bulk.sync.scratch import remove_scratch
 from socialapi.bulk.sync.snapshot import Snapshot
-from socialapi.client import Client
-from socialapi.emulator import Emulator
 from socialapi.errors import BulkError
 from socialapi.internal.sqlite_file import SqliteFile
 from socialapi.models.audiences import AudienceUser
-from socialapi.session.transport import Transport
 from tests.bulk.model_service import FAULTS, ModelService, synced
 
 pytestmark = pytest.mark.slow
@@ -144,39 +141,7 @@ class Killer:
         return ended
 
 
-@attrs.frozen
-class Step:
-    desired: Desired
-    killed_after: int | None
-
-
 rows = st.lists(st.frozensets(st.sampled_from(NAMES), min_size=1, max_size=3), min_size=1, max_size=4)
-steps = st.lists(st.builds(Step, rows, st.none() | st.integers(0, 110)), min_size=1, max_size=5)
-
-
-async def follow_on_the_emulator(plan: Sequence[Step], path: Path) -> None:
-    killer = Killer()
-    async with Emulator() as emulator:
-        ids = (emulator.seed["account_ids"][0], emulator.seed["custom_audience_ids"][0])
-        config = attrs.evolve(emulator.config, max_operations=2)
-        async with Client(config, emulator.credentials) as client:
-            audience = client.ads.account(ids[0]).custom_audience(ids[1])
-            with killer.watching(*STEPS, (Transport, "send")):
-                for step in [*plan, Step(plan[-1].desired, None)]:
-                    running = audience.sync(users(step.desired), snapshot=path, max_removal_share=1.0)
-                    ended = await killer.ends(running, step.killed_after)
-                    members = emulator.members(*ids)
-                    sure, everything = await held(path)
-                    assert sure <= members <= everything
-                    if not ended:
-                        assert members == identifiers(step.desired) == sure == everything
-
-
-@settings(max_examples=25)
-@given(steps)
-def test_after_any_syncs_and_kills_the_members_are_what_was_desired_last(plan: Sequence[Step]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(follow_on_the_emulator(plan, Path(folder) / "snapshot"))
 
 
 @attrs.frozen

@@ -95,8 +95,6 @@ async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"concurrency": 0}, 'concurrency must be "auto" or a number of at least 1'),
-        ({"concurrency": "many"}, 'concurrency must be "auto" or a number of at least 1'),
         ({"delete_vanished": True}, "delete_vanished needs digests"),
         ({"max_vanished_share": 0}, "max_vanished_share must be a number above 0 and at most 1"),
         ({"max_vanished_share": 1.01}, "max_vanished_share must be a number above 0 and at most 1"),

@@ -1,7 +1,7 @@
-"""Upload jobs whose input comes in blocks, and at moments, that a test chooses; and what such a job has to bring."""
+"""Upload jobs whose input comes in blocks, and at moments, that a test chooses."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import attrs
@@ -12,7 +12,6 @@ from socialapi.bulk.audiences.job import UploadJob
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.rows import RowBlock
 from tests.bulk.blocks import Column, rows_of, user_block
-from tests.bulk.model_service import Identifier, Times, members_after
 
 SOME_TURNS: Final = 60
 """Turns of the event loop in which the model service answers a request or two, whatever it has drawn."""
@@ -98,12 +97,3 @@ def bounded(job: UploadJob, most: int = 10_000) -> None:
 
     changed: Any = packer
     changed.add = counted
-
-
-def replayed(wishes: Sequence[Wish], rejected: set[int]) -> Mapping[Identifier, Times]:
-    """The members after the rows that were not rejected, one after another."""
-    rows = [
-        {"partner_user_id": wish.values, "operation_type": wish.operation_type, "expires_at": wish.expires_at}
-        for wish in wishes
-    ]
-    return members_after(rows, rejected)

@@ -1,8 +1,12 @@
 """Reading a whole input in a test."""
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+import pyarrow
+from pyarrow import parquet
 
 from socialapi.bulk.audiences.cells import UserBlock, UserRow, user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
@@ -50,6 +54,14 @@ def values(rows: Iterable[UserRow] | UserBlock | None) -> list[list[str]]:
 def write(path: Path, content: str | bytes) -> None:
     """Writes a file, with its line ends as they are."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def in_parquet(table: pyarrow.Table, **options: Any) -> io.BytesIO:
+    """A table as an open Parquet file."""
+    file = io.BytesIO()
+    parquet.write_table(table, file, **options)
+    file.seek(0)
+    return file
 
 
 def user(**identifiers: Any) -> AudienceUser:

@@ -5,13 +5,17 @@ and with faults, that a random number generator chooses. It also watches what no
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import orjson
 
 from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions
+from socialapi.bulk.sync.job import sync
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.models.audiences import IDENTIFIER_KINDS
+from socialapi.reports import SyncReport
 from socialapi.routes import audiences
 from socialapi.session.options import CallOptions
 from socialapi.wire.request import Request
@@ -128,6 +132,20 @@ def job_of(
     return UploadJob(session, destination, records, UploadOptions(**options), CallOptions.interactive(session.config))
 
 
+async def synced(
+    service: ModelService,
+    desired: Any,
+    snapshot: Path,
+    *,
+    clock: VirtualClock | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> SyncReport:
+    session = session_of(service, clock, **(settings or {}))
+    call = CallOptions.interactive(session.config)
+    return await sync(session, DESTINATION, desired, SyncOptions(snapshot=snapshot, **options), call)
+
+
 def members_after(rows: Sequence[Mapping[str, Any]], rejected: set[int]) -> dict[Identifier, Times]:
     """The members after the rows that were not rejected, one after another; rows count from 1."""
     members: dict[Identifier, Times] = {}
@@ -143,8 +161,3 @@ def members_after(rows: Sequence[Mapping[str, Any]], rejected: set[int]) -> dict
 def people(*names: str) -> list[dict[str, str]]:
     """Records whose identifiers are as they are sent."""
     return [{"partner_user_id": name} for name in names]
-
-
-def when(condition: Callable[[list[Operation]], bool], reply: Reply, service: ModelService) -> Callable[..., Reply]:
-    """A scripted answer: the reply if the condition holds, else what the service says."""
-    return lambda operations: reply if condition(operations) else service.process(operations)

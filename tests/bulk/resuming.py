@@ -1,4 +1,4 @@
-"""What the tests of resumed uploads share: a journal in memory, and a service during which a job is ended."""
+"""What the tests of resumed jobs share: a journal in memory, and a service during which an upload is ended."""
 
 import asyncio
 import hashlib
@@ -44,6 +44,7 @@ class MemoryJournal:
     def __init__(self) -> None:
         self.batches: dict[int, RecordedBatch] = {}
         self.noted: dict[int, Outcome] = {}
+        self.numbers: dict[str, int] = {}
         self.events: list[tuple[str, Any]] = []
         self.is_open = False
         self.end: End | None = None
@@ -58,6 +59,10 @@ class MemoryJournal:
     @property
     def confirmed(self) -> set[int]:
         return {number for number, batch in self.batches.items() if batch.confirmed}
+
+    @property
+    def by_row(self) -> dict[int, Outcome]:
+        return {each.row: each for batch in self.batches.values() for each in batch.outcomes} | self.noted
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
         is_new = not (self.batches or self.noted)
@@ -98,8 +103,7 @@ class MemoryJournal:
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
         await self._turn()
-        of_batches = {each.row: each for batch in self.batches.values() for each in batch.outcomes}
-        return {row: each for row, each in (of_batches | self.noted).items() if first_row <= row <= last_row}
+        return {row: each for row, each in self.by_row.items() if first_row <= row <= last_row}
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
         self.events.append(("note", tuple(outcomes)))
@@ -109,13 +113,13 @@ class MemoryJournal:
         await self._turn(told)
 
     async def keep(self, name: str, number: int) -> int:
-        raise AssertionError("an upload keeps no numbers")
+        return self.numbers.setdefault(name, number)
 
     async def kept(self, name: str) -> int | None:
-        raise AssertionError("an upload keeps no numbers")
+        return self.numbers.get(name)
 
     async def last_row(self) -> int:
-        raise AssertionError("an upload counts batches, not rows")
+        return max((*self.by_row, *(batch.last_row for batch in self.batches.values())), default=0)
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         kept, told = self._write()

@@ -21,10 +21,6 @@ def test_short_replies_still_leave_four_on_their_way_and_long_ones_never_more_th
     assert measured(60.0, most=3).limit(RATE) == 3
 
 
-def test_without_a_known_rate_it_is_eight() -> None:
-    assert measured(0.4).limit(None) == 8
-
-
 def test_before_anything_is_measured_a_fifth_of_a_second_is_assumed() -> None:
     assert Concurrency(None, most=32).limit(RATE) == 7
 

@@ -7,22 +7,10 @@ import pytest
 
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.products.counters import ProductCounters
-from socialapi.reports import Forecast, RowIssue, UploadReport, UpsertReport
+from socialapi.reports import Forecast, UploadReport, UpsertReport
 from socialapi.routes.route import RateLimit
 
 LIMIT: Final = RateLimit("uploads", 1_500, 60.0)
-
-
-def issues(count: int) -> list[RowIssue]:
-    return [RowIssue(number, "email", "is wrong") for number in range(count)]
-
-
-def test_every_rejected_row_can_be_watched_also_those_that_the_report_has_no_room_for() -> None:
-    told: list[int] = []
-    counters = RowCounters(None, on_settle=lambda numbers, _outcome, _issues: told.extend(numbers))
-    counters.reject(issues(700))
-    counters.reject(issues(700))
-    assert told == [*range(700), *range(700)]
 
 
 def test_the_quota_used_is_a_share_of_the_windows_that_the_job_took_at_least_one() -> None:

@@ -93,18 +93,6 @@ async def test_bytes_on_their_way_are_bounded_and_a_batch_beyond_the_bound_goes_
     assert line.started == [1, 2, 3]
 
 
-async def test_a_batch_starts_when_those_before_it_are_settled(line: Line) -> None:
-    first, second = Batch(1, 10), Batch(2, 10)
-    second.after.add(first)
-    await line.dispatcher.submit(first)
-    await line.dispatcher.submit(second)
-    await turns()
-    assert line.started == [1]
-    line.finish(1)
-    await turns()
-    assert line.started == [1, 2]
-
-
 async def test_after_a_failure_nothing_starts_what_is_on_its_way_finishes_and_the_first_failure_counts(
     line: Line,
 ) -> None:
@@ -130,17 +118,6 @@ async def test_after_a_failure_nothing_starts_what_is_on_its_way_finishes_and_th
     assert all(each.settled.is_set() for each in (first, second, dependent, late))
 
 
-async def test_who_waits_for_room_is_told_when_the_job_stops(line: Line) -> None:
-    line.limit = 1
-    await line.dispatcher.submit(Batch(1, 10))
-    late = Batch(2, 10)
-    waiting = await blocked(line.dispatcher.submit(late))
-    line.dispatcher.stop(ValueError("no"))
-    await turns()
-    assert waiting.done()
-    assert late.failed
-
-
 async def test_a_batch_that_other_code_cancels_is_a_failure(line: Line) -> None:
     await line.dispatcher.submit(Batch(1, 10))
     await line.dispatcher.submit(Batch(2, 10))
@@ -154,16 +131,6 @@ async def test_a_batch_that_other_code_cancels_is_a_failure(line: Line) -> None:
     await line.dispatcher.drain()
     assert line.started == [1, 2]
     assert (line.budget.rows, line.budget.size_bytes) == (0, 0)
-
-
-async def test_cancelling_ends_what_is_on_its_way_without_an_outcome(line: Line) -> None:
-    batch = Batch(1, 10)
-    await line.dispatcher.submit(batch)
-    await turns()
-    await line.dispatcher.cancel()
-    assert line.dispatcher.in_flight == 0
-    assert batch.failed
-    assert line.dispatcher.failure is None
 
 
 async def test_rows_on_their_way_stay_within_bounds_too(line: Line) -> None:

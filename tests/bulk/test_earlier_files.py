@@ -8,24 +8,19 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.sync.job import sync
-from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.errors import ConfigurationError
-from socialapi.session.options import CallOptions
-from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
-from tests.bulk.model_transport import session_of
+from tests.bulk.model_service import ModelService, job_of, people, synced
 from tests.bulk.products.model_catalog import ModelCatalog, numbered
 from tests.bulk.products.model_catalog import job_of as load_of
+from tests.support.files import content_of
 
 
 async def upload(service: ModelService, path: Path) -> Any:
     return await job_of(service, people("a", "b"), journal=path).run()
 
 
-async def synced(service: ModelService, path: Path) -> Any:
-    session = session_of(service)
-    options = SyncOptions(snapshot=path, max_removal_share=1.0)
-    return await sync(session, DESTINATION, [{"handle": "a"}], options, CallOptions.interactive(session.config))
+async def sync(service: ModelService, path: Path) -> Any:
+    return await synced(service, [{"handle": "a"}], path)
 
 
 async def load(service: ModelCatalog, path: Path) -> Any:
@@ -42,10 +37,6 @@ def set_version(path: Path, version: int) -> bytes:
     return content_of(path)
 
 
-def content_of(path: Path) -> bytes:
-    return path.read_bytes()
-
-
 @pytest.mark.parametrize("earlier", [1, 2])
 @pytest.mark.parametrize(
     ("run", "new", "version", "remedy"),
@@ -53,7 +44,7 @@ def content_of(path: Path) -> bytes:
         (upload, ModelService, 2, "delete the journal with `socialapi jobs forget` and start again"),
         (load_with_journal, ModelCatalog, 2, "delete the journal with `socialapi jobs forget` and start again"),
         (
-            synced,
+            sync,
             ModelService,
             3,
             "sync with that version, or delete the snapshot and sync again: everyone is then added again",

@@ -14,6 +14,7 @@ from socialapi.bulk.sync.snapshot import SCHEMA as SNAPSHOT
 from socialapi.errors import ConfigurationError
 from socialapi.internal.sqlite_file import Schema, SqliteFile
 from socialapi.webhooks.inbox import SCHEMA as INBOX
+from tests.support.files import names_in
 
 
 async def made(path: Path, schema: Schema) -> Path:
@@ -22,10 +23,6 @@ async def made(path: Path, schema: Schema) -> Path:
     await database.open(lambda _: None)
     await database.aclose()
     return path
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(each.name for each in folder.iterdir())
 
 
 @pytest.mark.parametrize(

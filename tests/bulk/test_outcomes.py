@@ -25,18 +25,16 @@ import pytest
 
 from socialapi.bulk import ledger as ledgers
 from socialapi.bulk.ledger import key_text
-from socialapi.bulk.sync.job import sync
-from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import AudienceUser
 from socialapi.reports import EMPTY_KEY, UploadReport
-from socialapi.session.options import CallOptions
-from tests.bulk.model_service import BAD, DESTINATION, FAULTS, ModelService, job_of
-from tests.bulk.model_transport import refusal, session_of
+from tests.bulk.model_service import BAD, FAULTS, ModelService, job_of, synced
+from tests.bulk.model_transport import refusal
 from tests.bulk.products import model_catalog
 from tests.bulk.products.model_catalog import REFUSED, ModelCatalog, product
 from tests.bulk.resuming import MemoryJournal
 from tests.support.clock import VirtualClock
+from tests.support.files import names_in
 
 Line = dict[str, str]
 
@@ -51,10 +49,6 @@ def lines_of(path: Path) -> list[Line]:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
     return [{name: str(value) for name, value in row.items()} for row in rows]
-
-
-def names_in(folder: Path) -> list[str]:
-    return [each.name for each in folder.iterdir()]
 
 
 def holds(path: Path, keys: Sequence[str], report: UploadReport) -> list[Line]:
@@ -181,10 +175,8 @@ async def test_the_callback_of_a_sync_is_named_too(tmp_path: Path) -> None:
     def settled(rows: int) -> None:
         raise LookupError
 
-    session = session_of(ModelService(), VirtualClock())
-    options = SyncOptions(snapshot=tmp_path / "audience.snapshot", on_settled=settled)
     with pytest.raises(BulkError, match="at the end: LookupError, raised by on_settled"):
-        await sync(session, DESTINATION, [{"handle": "a"}], options, CallOptions.interactive(session.config))
+        await synced(ModelService(), [{"handle": "a"}], tmp_path / "audience.snapshot", on_settled=settled)
 
 
 @pytest.mark.parametrize(
@@ -537,23 +529,24 @@ async def test_each_desired_row_of_a_sync_has_one_line_however_it_ends(
             raise LookupError
 
     service = ModelService(rng=rng, faults=(*FAULTS, "operation_error"), likely=0.3)
-    session = session_of(service, VirtualClock(), max_operations=30)
-    call = CallOptions.interactive(session.config)
-    snapshot = tmp_path / "audience.snapshot"
-    await sync(session, DESTINATION, rows[:300], SyncOptions(snapshot=snapshot), call)
+    snapshot, settings = tmp_path / "audience.snapshot", {"max_operations": 30}
+    await synced(service, rows[:300], snapshot, settings=settings)
     held = {value for _, value in service.members}
-    options = SyncOptions(
-        snapshot=snapshot,
+    wanted: Any = rows[150:] if end == "too many" else desired()
+    job = synced(
+        service,
+        wanted,
+        snapshot,
+        settings=settings,
         key="customer",
         outcomes=path,
         on_settled=told.append,
         max_removal_share=0.0 if end == "too many" else 1.0,
         dry_run=end == "dry run",
     )
-    wanted: Any = rows[150:] if end == "too many" else desired()
     if end == "refused":
         service._script = iter([None] * 5 + [refusal(403)] * 5)
-    running = asyncio.create_task(sync(session, DESTINATION, wanted, options, call))
+    running = asyncio.create_task(job)
     if end == "cancelled":
         await service.until_in_flight(3)
         running.cancel()

@@ -1,24 +1,18 @@
 """A job that rejects more of its rows than it may stops: soon, at its end, or before anything is sent."""
 
+import functools
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
 import pytest
 
-from socialapi.bulk.audiences.job import UploadOptions, settings_of
 from socialapi.bulk.products import batcher
-from socialapi.bulk.sync.job import sync
-from socialapi.bulk.sync.reading import SyncOptions
-from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import SyncReport, UploadReport, UpsertReport
-from socialapi.session.options import CallOptions
-from tests.bulk.model_service import BAD, DESTINATION, ModelService, operation_errors
+from tests.bulk.model_service import BAD, ModelService, operation_errors, synced
 from tests.bulk.model_service import job_of as upload_of
-from tests.bulk.model_transport import session_of
 from tests.bulk.products.model_catalog import ModelCatalog, numbered, product
 from tests.bulk.products.model_catalog import job_of as load_of
 
@@ -112,10 +106,7 @@ async def test_the_journal_is_kept_and_goes_on_with_another_share(tmp_path: Path
 # Syncs -------------------------------------------------------------------------------------------------------------
 
 
-def sync_of(service: ModelService, desired: Any, path: Path, **options: Any) -> Any:
-    session = session_of(service)
-    settings = SyncOptions(snapshot=path, max_removal_share=1.0, **options)
-    return sync(session, DESTINATION, desired, settings, CallOptions.interactive(session.config))
+sync_of: Final = functools.partial(synced, max_removal_share=1.0)
 
 
 async def test_a_sync_judges_all_of_its_input_before_anything_is_sent(tmp_path: Path) -> None:
@@ -230,10 +221,3 @@ async def test_products_that_wait_where_nothing_can_be_written_stop_the_load(
     says, report = await stopped(load_of(service, numbered(3), **options).run())
     assert "the temporary file for waiting products cannot be written: No space left on device" in says
     assert (report.pending, service.requests) == (3, [])
-
-
-def test_the_share_is_no_setting_of_the_job() -> None:
-    """It may be another one when the job goes on."""
-    settings = settings_of(UploadOptions(max_reject_share=0.5), Config())
-    assert not any("reject" in name for name in settings)
-    assert attrs.fields_dict(SyncOptions)["max_reject_share"].default is None

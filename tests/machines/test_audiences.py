@@ -4,7 +4,6 @@ has to be a member when.
 
 import asyncio
 import datetime
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
@@ -20,6 +19,7 @@ from tests.machines.advertising import ANSWERED_WELL, End, JobMachine, Run, runs
 from tests.machines.faults import trouble
 from tests.machines.machine import Asked, check, run_machine, step
 from tests.machines.worlds import Executed
+from tests.support.digests import sha256 as digest
 
 Identifier = tuple[str, str]
 Type = Literal["Update", "Delete"]
@@ -113,10 +113,6 @@ class Members:
 
 
 # What is asked for ----------------------------------------------------------------------------------------------------
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @attrs.frozen

@@ -8,7 +8,6 @@ import asyncio
 import csv
 import datetime
 import functools
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -31,6 +30,7 @@ from socialapi.errors import BulkError
 from socialapi.reports import SyncReport, UploadReport
 from tests.machines.faults import cancellations, trouble
 from tests.machines.machine import Asked, Machine, copy_files, hold_floor, run_machine, step
+from tests.support.digests import sha256 as digest
 
 DAY: Final = 86_400
 WEEK: Final = 7 * DAY
@@ -71,10 +71,6 @@ def identifiers_of(person: int, version: int) -> set[Identifier]:
     row = raw_of(person, version)
     found = {("handle", digest(row["handle"].removeprefix("@").lower()))}
     return found | ({("email", digest(row["email"]))} if row["email"] else set())
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @attrs.frozen(kw_only=True)

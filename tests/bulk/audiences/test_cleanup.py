@@ -1,7 +1,5 @@
 """What exports leave around e-mail addresses and phone numbers is removed, and nothing that may be part of them."""
 
-import hashlib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,14 +14,11 @@ from socialapi.bulk.inputs.leftovers import MAX_CHARACTERS
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, LOOKS_WRAPPED
 from tests.bulk.model_service import ModelService, job_of
+from tests.support.digests import sha256
 
 ADA = "ada@example.com"
 NUMBER = "+4917612345678"
 DIGEST = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def normalize(kind: IdentifierKind, text: str, region: str | None = None) -> tuple[str, str]:

@@ -16,7 +16,6 @@ from tests.bulk.blocks import blocks_of, rows_of
 
 UPDATE: Final = Action("Update")
 DELETE: Final = Action("Delete")
-LATER: Final = Action("Update", None, "2091-01-01T00:00:00Z")
 
 
 def row(action: Action, *values: str, kind: IdentifierKind = "partner_user_id") -> Row:
@@ -49,36 +48,12 @@ def size(*windows: "Mapping[IdentifierKind, IdentifierTable[Any]]") -> int:
     return sum(len(table) for window in windows for table in window.values())
 
 
-def test_the_same_again_is_a_duplicate_whose_fate_is_that_of_the_row_it_repeats() -> None:
-    recent, first = RecentIdentifiers(), batch(1)
-    recent.place(row(UPDATE, "a", "b"), first)
-    assert carriers(recent, row(Action("Update"), "b")) == [1]
-    settled(first)
-    assert carriers(recent, row(UPDATE, "a")) == [1]
-
-
 def test_the_same_value_of_another_kind_is_another_identifier() -> None:
     recent = RecentIdentifiers()
     recent.place(row(UPDATE, "a", kind="email"), batch(1))
     assert waits_for(recent, row(UPDATE, "a", kind="device_id")) == set()
     assert waits_for(recent, row(DELETE, "a", kind="device_id")) == set()
     assert carriers(recent, row(UPDATE, "a", kind="email")) == [1]
-
-
-def test_another_operation_or_other_times_wait_while_the_earlier_one_is_unsettled() -> None:
-    recent, first = RecentIdentifiers(), batch(1)
-    recent.place(row(UPDATE, "a"), first)
-    assert waits_for(recent, row(DELETE, "a")) == {1}
-    assert waits_for(recent, row(LATER, "a", "b")) == {1}
-    settled(first)
-    assert waits_for(recent, row(DELETE, "a")) == set()
-
-
-def test_a_duplicate_of_rows_in_two_batches_depends_on_both() -> None:
-    recent, first, second = RecentIdentifiers(), batch(1), batch(2)
-    recent.place(row(UPDATE, "a"), first)
-    recent.place(row(UPDATE, "b"), second)
-    assert carriers(recent, row(UPDATE, "b", "a", "b")) == [2, 1, 2]
 
 
 def test_a_conflict_waits_for_every_batch_that_carries_the_identifier() -> None:
@@ -102,18 +77,6 @@ def test_who_does_the_same_as_somebody_waiting_waits_for_the_same() -> None:
     second.after.add(first)
     recent.place(row(DELETE, "a"), second)
     assert waits_for(recent, row(DELETE, "a", "b")) == {1}
-
-
-def test_the_last_batch_that_carries_an_identifier_decides() -> None:
-    recent, first, second = RecentIdentifiers(), batch(1), batch(2)
-    recent.place(row(UPDATE, "a", "b", "c"), first)
-    recent.place(row(DELETE, "a"), second)
-    recent.place(row(UPDATE, "b", "d"), second)
-    assert waits_for(recent, row(UPDATE, "a")) == {2}
-    assert carriers(recent, row(UPDATE, "b", "c")) == [2, 1]
-    settled(first, second)
-    assert carriers(recent, row(UPDATE, "b", "c")) == [2, 1]
-    assert waits_for(recent, row(UPDATE, "a", "new")) == set()
 
 
 def test_what_is_settled_is_forgotten_after_two_generations_and_what_is_not_is_waited_for_ever_after() -> None:
@@ -198,14 +161,6 @@ def test_more_unsettled_identifiers_than_are_remembered_do_not_make_every_row_sl
         recent.turn()
     assert time.process_time() - started < 5  # a fraction of a second; minutes if every row turned the generations
     assert size(recent._young, recent._old, *recent._forgotten) == 50_000
-
-
-def test_rows_with_several_identifiers_of_a_kind_are_compared_in_their_order() -> None:
-    recent = RecentIdentifiers()
-    (run,) = blocks_of([row(UPDATE, *values) for values in ("abc", "d", "ef", "ge", "cb", "h", "ii", "d")])
-    assert recent.repeated(run).indexes == [3, 4, 6, 7]
-    recent.place_new(run.part(0, 3), batch(1))
-    assert recent.repeated(run).indexes == [0, 1, 2, 3, 4, 6, 7]
 
 
 ROWS: Final = st.lists(

@@ -5,7 +5,7 @@ import datetime
 import itertools
 import re
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -151,24 +151,6 @@ async def test_what_was_read_before_the_input_broke_is_delivered() -> None:
     assert str(error).startswith("the input broke off: ZeroDivisionError (of 10 rows read: 10 accepted")
 
 
-async def test_that_is_so_too_for_an_asynchronous_input_and_one_that_breaks_at_once() -> None:
-    async def rows() -> AsyncIterator[dict[str, str]]:
-        for each in people(*TEN):
-            yield each
-        raise OSError("the queue is gone")
-
-    async def nothing() -> AsyncIterator[dict[str, str]]:
-        raise OSError("the queue is gone")
-        yield {}
-
-    service = ModelService()
-    error = await stopped(job_of(service, rows()))
-    assert isinstance(error.__cause__, OSError)
-    assert names(service) == set(TEN)
-    error = await stopped(job_of(service, nothing()))
-    assert error.report.read == 0
-
-
 async def test_an_input_that_also_fails_as_it_is_closed_does_not_hide_what_stopped_the_job() -> None:
     def rows() -> Iterator[dict[str, str]]:
         try:
@@ -204,15 +186,6 @@ async def test_others_get_their_turn_while_a_block_is_prepared(monkeypatch: pyte
     counting.cancel()
     assert turns[-1] == 2 * ROWS_PER_BLOCK
     assert max(after - before for before, after in itertools.pairwise(turns)) == ROWS_PER_STEP
-
-
-async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text("partner_user_id\n" + "\n".join(f"p{n}" for n in range(3_000)) + '\n"never closed\n', "utf-8")
-    service = ModelService()
-    error = await stopped(job_of(service, path))
-    assert isinstance(error.__cause__, InvalidInput)
-    assert error.report.accepted == error.report.read == len(service.members) == 3_000
 
 
 # Before anything is sent -------------------------------------------------------------------------------------------
@@ -325,12 +298,6 @@ async def test_a_row_too_large_for_any_request_is_rejected_and_the_others_arrive
         report = await job_of(service, rows, packing=packing, settings={"max_batch_bytes": 400}).run()
         assert [(issue.row, issue.reason) for issue in report.rejects] == [(2, "does not fit into a request")]
         assert names(service) == {"a", "b"}
-
-
-async def test_without_rows_nothing_is_sent() -> None:
-    service = ModelService()
-    report = await job_of(service, []).run()
-    assert (report.read, report.requests) == (0, 0)
 
 
 async def test_counts_that_do_not_add_up_are_a_bug_that_is_said() -> None:

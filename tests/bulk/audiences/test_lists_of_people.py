@@ -18,13 +18,10 @@ from pyarrow import parquet
 
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import normalizers
-from socialapi.bulk.sync.job import sync
-from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser
 from socialapi.reports import MAY_BE_FOREIGN, UploadReport
-from socialapi.session.options import CallOptions
-from tests.bulk.model_service import DESTINATION, ModelService, job_of
-from tests.bulk.model_transport import session_of
+from tests.bulk.model_service import ModelService, job_of, synced
+from tests.support.digests import sha256
 
 ANN, BOB = "ann@example.com", "bob@example.com"
 PHONE, PHONE_2 = "+14155550132", "+14155550133"
@@ -42,10 +39,6 @@ NULL_WORDS = (
     "00000000-0000-0000-0000-000000000000",
 )
 Held = set[tuple[str, str]]
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def held(kind: str, *values: str) -> Held:
@@ -206,21 +199,9 @@ async def test_every_entrance_holds_what_is_meant(situation: str, tmp_path: Path
 async def test_a_sync_holds_what_an_upload_holds(situation: str, tmp_path: Path) -> None:
     rows, options, wanted = SITUATIONS[situation]
     service = ModelService()
-    session = session_of(service)
     rows = [row for row in rows if "Büro" not in row.get("phone", "")]
-    settings = SyncOptions(snapshot=tmp_path / "snapshot", **options)
-    await sync(session, DESTINATION, rows, settings, CallOptions.interactive(session.config))
+    await synced(service, rows, tmp_path / "snapshot", **options)
     assert set(service.members) == wanted
-
-
-async def test_null_words_of_a_database_are_left_out_with_a_warning() -> None:
-    rows = [{"email": f"u{at}@example.com", "twitter": word} for at, word in enumerate(NULL_WORDS)]
-    found, report = await uploaded(rows)
-    assert found == held("email", *(f"u{at}@example.com" for at in range(len(NULL_WORDS))))
-    (warning,) = report.warning_details
-    assert (report.warnings, warning.field) == (1, "twitter")
-    assert "represents a missing value" in warning.reason
-    assert f"({len(NULL_WORDS)} rows" in warning.reason
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """From identifiers as people write them to the digests that are sent."""
 
-import hashlib
 import subprocess
 import sys
 import unicodedata
@@ -18,6 +17,7 @@ from socialapi.bulk.inputs.null_words import NO_PERSON, NULL_WORDS
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import NULL_WORD
+from tests.support.digests import sha256
 
 HASHED_KINDS: tuple[IdentifierKind, ...] = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
 DEVICES = ("6D92078A-8246-4BA4-AE5B-76104861E7DC", "6D92078A82464BA4AE5B76104861E7DC", "9774D56D682E549C")
@@ -25,10 +25,6 @@ FIXED_REASONS = {
     value for module in (normalizing, phone_numbers) for value in vars(module).values() if isinstance(value, str)
 }
 DIGEST = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def normalize(kind: IdentifierKind, text: str, region: str | None = None) -> str:
@@ -95,11 +91,6 @@ def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank:
         ("email", "john@example.", "is not a plausible e-mail address"),
         ("email", "john@example..com", "is not a plausible e-mail address"),
         ("email", "john@doe@example.com", "is not a plausible e-mail address"),
-        ("email", "john@example.com,jane@example.com", "has more than one e-mail address"),
-        ("email", "jane@example.com <john@example.com>", "has more than one e-mail address"),
-        ("email", "mailto:john@example.com?cc=jane@example.com", "has more than one e-mail address"),
-        ("email", "john doe@example.com", "contains a blank or an invisible character"),
-        ("email", "john@exam\u2003ple.com", "contains a blank or an invisible character"),
         ("email", "م\u200cن@example.com", "contains a blank or an invisible character"),
         ("email", "john\x00@example.com", "contains a blank or an invisible character"),
         ("email", "m\udcfcller@example.com", "is not valid UTF-8"),

@@ -1,6 +1,5 @@
 """A column of identifiers gives what its cells give one by one."""
 
-import hashlib
 import math
 from collections.abc import Sequence
 from typing import Final
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 from socialapi.bulk.audiences import phone_numbers, phone_starts
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers, plain_value
 from socialapi.bulk.audiences.phone_numbers import e164
-from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from tests.support.digests import sha256
 
 DIGEST: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 REGIONS: Final = sorted(phonenumbers.SUPPORTED_REGIONS)
@@ -46,10 +45,6 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
     monkeypatch.setattr(phone_starts, "_looked_at", set())
     monkeypatch.setattr(phone_starts, "LOADING_SECONDS", math.inf)
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def in_a_column(kind: IdentifierKind, cells: Sequence[str], region: str | None = None) -> list[str | None]:
@@ -171,26 +166,6 @@ def test_digits_that_are_alike_may_be_a_handle_or_an_id_but_no_phone_number(
 ) -> None:
     digests = [sha256(text) for text in ("7777777", "1111111111", "+11111111111")]
     assert in_a_column(kind, digests) == (digests if is_taken else [None] * 3)
-
-
-def test_a_column_of_each_sort_by_its_values() -> None:
-    assert in_a_column("email", ["A@b.Example", "", "MÜLLER@x.example"]) == [
-        *(sha256("a@b.example"), "", sha256("müller@x.example")),
-    ]
-    assert in_a_column("email", [" A@b.Example", "nobody", " "]) == [sha256("a@b.example"), None, ""]
-    assert in_a_column("email", [DIGEST.upper(), "", DIGEST]) == [DIGEST, "", DIGEST]
-    assert in_a_column("phone_number", ["+14155550123", "", "+493012345678"]) == [
-        *(sha256("+14155550123"), "", sha256("+493012345678")),
-    ]
-    assert in_a_column("phone_number", ["(415) 555-0123", "12"], "US") == [sha256("+14155550123"), None]
-    assert in_a_column("partner_user_id", [DIGEST.upper(), " x\n", ""]) == [DIGEST.upper(), "x", ""]
-    assert in_a_column("handle", ["@Ada", "", "a b"]) == [sha256("ada"), "", None]
-    assert [in_a_column(kind, []) for kind in IDENTIFIER_KINDS] == [[]] * len(IDENTIFIER_KINDS)
-
-
-def test_an_unknown_region_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="'UK' is not a region"):
-        normalizers(IDENTIFIER_KINDS, "UK")
 
 
 @pytest.mark.usefixtures("plans")

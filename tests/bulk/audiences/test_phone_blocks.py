@@ -5,77 +5,21 @@ import random
 from operator import attrgetter
 from typing import Any, Final
 
-import phonenumbers
 import pytest
 
 from socialapi.bulk.audiences.phone_numbers import PHONE_FORMATS, PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
+from tests.bulk.audiences.test_phone_starts import REGIONS, random_cell
 from tests.bulk.audiences.test_prepare_blocks import NOW
 from tests.bulk.blocks import prepared_of, rows_of, user_block
 
-REGIONS: Final = (
-    *("DE", "AT", "CH", "FR", "IT", "ES", "GB", "NL", "PL", "HU", "SE", "FI", "LT", "RU", "UA", "TR", "US", "MX", "BR"),
-    *("AR", "JP", "CN", "IN", "AU", "ZA", "SM"),
-)
 CELLS: Final = 60
-MARKS: Final = (" ", "-", ".", "/", " (", ") ", "  ")
-ODD: Final = (
-    "p:{}",
-    "'{}",
-    "{} x12",
-    "{}.0",
-    "{}.",
-    "{};",
-    "{} / 0171 1234567",
-    "{} ::: {}",
-    "{}\n",
-    "é{}",
-    "{})",
-    " {} ",
-)
-
-
-def national_numbers(region: str) -> list[str]:
-    """The examples of the region's numbering plan, of every type of number."""
-    examples = (phonenumbers.example_number_for_type(region, each) for each in range(11))
-    return [phonenumbers.national_significant_number(each) for each in examples if each is not None]
 
 
 def numbers(region: str, seed: int) -> list[str]:
     """Numbers of a region, right, nearly right and wrong, as people write them."""
     chance = random.Random(f"{region}{seed}")
-    plan, code = phonenumbers.PhoneMetadata.metadata_for_region(region), phonenumbers.country_code_for_region(region)
-    assert plan is not None
-    trunk, examples = plan.national_prefix or "", national_numbers(region)
-    codes = list(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
-    found = []
-    for _ in range(CELLS):
-        example = chance.choice(examples)
-        kept = chance.randint(0, len(example))
-        length = len(example) + chance.choice((0, 0, 0, 0, 1, 2, -1, -3))
-        national = example[:kept] + "".join(chance.choices("0123456789", k=max(0, length - kept)))
-        start = chance.choice(
-            (
-                *(trunk, trunk, trunk, "", "0", "1", "8", f"{code}", f"+{code}", f"+{code}", f"00{code}"),
-                *(
-                    f"+{code}{trunk}",
-                    f"+{code} (0)",
-                    f"{code}{trunk}",
-                    f"011{code}",
-                    f"{trunk}{code}",
-                    "521",
-                    "+521",
-                    "00521",
-                    "0521",
-                ),
-                *(f"+{chance.choice(codes)}", f"{chance.choice(codes)}"),
-            )
-        )
-        text = start + national
-        if chance.random() < 0.4:
-            text = "".join(each + (chance.choice(MARKS) if chance.random() < 0.2 else "") for each in text)
-        found.append(chance.choice(ODD).replace("{}", text) if chance.random() < 0.02 else text)
-    return found
+    return [random_cell(chance, region) for _ in range(CELLS)]
 
 
 def told(prepared: PreparedBlock) -> tuple[list[Any], ...]:

@@ -13,42 +13,10 @@ from socialapi.bulk.audiences import phone_starts
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 
-REGIONS: Final = [
-    "US",
-    "DE",
-    "FR",
-    "GB",
-    "ES",
-    "IT",
-    "BR",
-    "JP",
-    "AU",
-    "AR",
-    "CN",
-    "KR",
-    "CA",
-    "MX",
-    "RU",
-    "IN",
-    "NL",
-    "BE",
-    "CH",
-    "AT",
-    "SE",
-    "NO",
-    "PL",
-    "TR",
-    "ZA",
-    "ID",
-    "VN",
-    "HU",
-    "UA",
-    "NZ",
-    "JM",
-    "KZ",
-    "JE",
-    "FI",
-]
+REGIONS: Final = (
+    *("DE", "AT", "CH", "FR", "IT", "ES", "GB", "NL", "PL", "HU", "SE", "FI", "LT", "RU", "UA", "TR", "US", "MX", "BR"),
+    *("AR", "JP", "CN", "IN", "AU", "ZA", "SM", "BE", "CA", "KR", "NO", "ID", "VN", "NZ", "JM", "KZ", "JE"),
+)
 FORMATS: Final[tuple[PhoneFormat, ...]] = ("auto", "national")
 
 
@@ -68,7 +36,8 @@ def random_cell(rng: random.Random, region: str) -> str:
     metadata = phonenumbers.PhoneMetadata.metadata_for_region(region)
     trunk = (metadata and metadata.national_prefix) or ""
     before = ("", "", "", trunk, trunk, f"+{number.country_code}", f"+{number.country_code}{trunk}")
-    text = rng.choice((*before, str(number.country_code), "00", "011", "521", "15")) + national
+    odd = (f"00{number.country_code}", f"+{number.country_code} (0)", f"{trunk}{number.country_code}")
+    text = rng.choice((*before, *odd, str(number.country_code), "00", "011", "521", "15")) + national
     for _ in range(rng.choice((0, 0, 0, 1, 2, 3))):
         at = rng.randrange(len(text) + 1)
         text = text[:at] + rng.choice("-- ../()") + text[at:]

@@ -1,7 +1,6 @@
 """From rows as they were read to rows ready to be sent."""
 
 import datetime
-import hashlib
 import json
 import re
 from pathlib import Path
@@ -29,13 +28,10 @@ from socialapi.problems import BrokenRule
 from socialapi.reports import RowIssue
 from tests.bulk.blocks import GivenRow, block_of_rows, prepared_of, rows_of
 from tests.bulk.input_files import do_not_reach_user, open_users, user
+from tests.support.digests import sha256
 
 NOW = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
 DIGEST = "a" * 64
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def preparer(**options: Any) -> Preparer:

@@ -2,25 +2,21 @@
 
 import asyncio
 import itertools
-import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-import attrs
 import pytest
-from hypothesis import Phase, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences import job as audience_job
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.job import UploadJob
 from socialapi.models.audiences import IdentifierKind
-from socialapi.reports import RowIssue, UploadReport
+from socialapi.reports import UploadReport
 from tests.bulk.blocks import user_block
-from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut, replayed
+from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut
 from tests.bulk.model_service import ModelService, job_of, operation_errors
-from tests.support.clock import VirtualClock
 
 REFUSED: Final = operation_errors([0])
 
@@ -150,110 +146,6 @@ async def test_a_row_that_no_request_can_hold_is_a_duplicate_like_others(turns: 
     report = await asyncio.wait_for(job.run(), 5)
     assert rejects(report) == [(1, IS_REFUSED), (3, repeats(1))]
     assert (report.accepted, report.duplicate) == (1, 0)
-
-
-# Any rows in any order ------------------------------------------------------------------------------------------------
-
-
-@attrs.frozen
-class Setting:
-    concurrency: int
-    max_operations: int
-    packing: str
-    remembered: int
-    waiting_duplicates: int
-    likely: float
-    latency_seconds: float
-    seed: int
-    sizes: Sequence[int]
-    turns: Sequence[int]
-
-
-SETTING: Final = st.builds(
-    Setting,
-    concurrency=st.integers(1, 3),
-    max_operations=st.integers(1, 3),
-    packing=st.sampled_from(("single", "packed")),
-    remembered=st.sampled_from((1, 3, 1_000)),
-    waiting_duplicates=st.sampled_from((1, 3, 1_000)),
-    likely=st.sampled_from((0.3, 0.6)),
-    latency_seconds=st.sampled_from((0.0, 0.5)),
-    seed=st.integers(0, 10_000),
-    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=4),
-    turns=st.lists(st.sampled_from((0, 0, 5, SOME_TURNS)), max_size=40),
-)
-OPERATION: Final = st.sampled_from(("Update", "Update", "Delete"))
-SINGLE: Final = st.builds(Wish, st.tuples(st.sampled_from("abcd")), OPERATION)
-SEVERAL: Final = st.builds(Wish, st.lists(st.sampled_from("abcd"), min_size=1, max_size=3).map(tuple), OPERATION)
-
-
-def outcome(rows: Sequence[Wish], chosen: Setting) -> tuple[UploadReport, ModelService]:
-    async def run() -> tuple[UploadReport, ModelService]:
-        clock = VirtualClock()
-        service = ModelService(
-            rng=random.Random(chosen.seed),
-            likely=chosen.likely,
-            faults=("operation_error",),
-            clock=clock,
-            latency_seconds=chosen.latency_seconds,
-        )
-        job = job_of(
-            service,
-            [],
-            clock=clock,
-            settings={"max_operations": chosen.max_operations},
-            packing=chosen.packing,
-            concurrency=chosen.concurrency,
-        )
-        job.reader = Feed(cut(block_of(rows), chosen.sizes), chosen.turns)
-        job.stage._recent = RecentIdentifiers(chosen.remembered)
-        bounded(job)
-        report = await asyncio.wait_for(job.run(), 5)
-        assert not asyncio.all_tasks() - {asyncio.current_task()}
-        return report, service
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(audience_job, "MAX_WAITING_DUPLICATES", chosen.waiting_duplicates)
-        return asyncio.run(run())
-
-
-def check_outcome(rows: Sequence[Wish], chosen: Setting) -> None:
-    report, service = outcome(rows, chosen)
-    assert report.read == len(rows) == report.accepted + report.rejected + report.duplicate
-    assert report.pending == 0
-    assert service.most_in_flight <= chosen.concurrency
-    assert service.members == replayed(rows, {issue.row for issue in report.rejects})
-    refused = {issue.row for issue in report.rejects if issue.reason == IS_REFUSED}
-    for issue in report.rejects:
-        if issue.row not in refused:
-            assert check_repeat(rows, issue) in refused
-
-
-def check_repeat(rows: Sequence[Wish], issue: RowIssue) -> int:
-    """The row that a rejected one repeats, which has an identifier in common and says the same."""
-    words = issue.reason.split()
-    assert words[:2] == ["repeats", "row"]
-    original = int(words[2].removesuffix(","))
-    repeat, repeated = rows[issue.row - 1], rows[original - 1]
-    assert original < issue.row
-    assert repeat.operation_type == repeated.operation_type
-    assert set(repeat.values) & set(repeated.values)
-    return original
-
-
-@settings(max_examples=300)
-@given(st.lists(SINGLE, max_size=30), SETTING)
-def test_a_job_of_which_any_row_may_be_refused_ends_and_leaves_the_members_of_the_others(
-    rows: list[Wish], chosen: Setting
-) -> None:
-    check_outcome(rows, chosen)
-
-
-@pytest.mark.slow
-@settings(max_examples=300, phases=(Phase.explicit, Phase.generate))
-@given(st.lists(SEVERAL, max_size=30), SETTING)
-def test_that_is_so_too_for_rows_of_several_identifiers(rows: list[Wish], chosen: Setting) -> None:
-    check_outcome(rows, chosen)
 
 
 # Rows that repeat a part of earlier ones ------------------------------------------------------------------------------

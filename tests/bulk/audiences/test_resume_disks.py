@@ -8,24 +8,17 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.journals.journal import JobIdentity, Opened, RecordedBatch
+from socialapi.bulk.journals.journal import JobIdentity, Opened
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.errors import BulkError, ConfigurationError
 from socialapi.reports import UploadReport
+from tests.bulk.input_files import write
 from tests.bulk.model_service import ModelService, job_of, people
-from tests.bulk.resuming import FULL, End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
+from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
+from tests.support.files import content_of
 
 ONE_EACH: Final = Shape(max_operations=1)
 TEN: Final = people(*(f"p{number}" for number in range(10)))
-
-
-class OnceFull(MemoryJournal):
-    """One batch cannot be begun; before and after it there is room."""
-
-    async def begin(self, batch: RecordedBatch) -> None:
-        if batch.number == 3:
-            raise ConfigurationError(FULL)
-        await super().begin(batch)
 
 
 class SmallJournal(SqliteJournal):
@@ -53,14 +46,6 @@ async def finished(service: ModelService, records: Sequence[Any], journal: Any, 
     return await job_of(service, records, settings={"max_operations": 1}, journal=journal, **options).run()
 
 
-def content_of(path: Path) -> bytes:
-    return path.read_bytes()
-
-
-def write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-
-
 # Full --------------------------------------------------------------------------------------------------------------
 
 
@@ -80,21 +65,6 @@ async def test_only_what_was_recorded_before_is_sent(write: int, concurrency: in
     assert again.report is not None
     assert (again.report.accepted, again.report.resumed) == (10, len(confirmed))
     assert len(service.members) == 10
-
-
-async def test_when_a_batch_cannot_be_begun_those_on_their_way_finish_and_are_recorded() -> None:
-    service, journal = ModelService(), OnceFull()
-    service.gate = asyncio.Event()
-    running = asyncio.create_task(stopped(service, TEN, journal, concurrency=3))
-    await service.until_in_flight(2)
-    service.gate.set()
-    error = await running
-    assert str(error) == (
-        "the upload stopped: the journal in memory cannot be written: the disk is full "
-        "(of 10 rows read: 2 accepted, 0 rejected, 0 duplicate, 8 pending)"
-    )
-    assert service.values == [[["p0"]], [["p1"]]]
-    assert (journal.confirmed, journal.state) == ({1, 2}, "stopped")
 
 
 @pytest.mark.parametrize(("how", "again"), [("full", 1), ("full but kept", 0)])

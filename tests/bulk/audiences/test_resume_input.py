@@ -19,6 +19,7 @@ from tests.bulk.model_service import BAD, DESTINATION, ModelService, job_of, peo
 from tests.bulk.model_transport import refusal
 from tests.bulk.resuming import BrokenInput, MemoryJournal, digest_of
 from tests.support.clock import VirtualClock
+from tests.support.files import content_of
 
 TWO_EACH: Final = {"max_operations": 2}
 NAMES: Final = tuple(f"p{number}" for number in range(8))
@@ -35,10 +36,6 @@ LIST: Final = Destination(
 
 def write(path: Path, names: Sequence[str]) -> None:
     path.write_text("\n".join(("partner_user_id", *names, "")), "utf-8")
-
-
-def content_of(path: Path) -> bytes:
-    return path.read_bytes()
 
 
 def job(service: ModelService, records: Any, **options: Any) -> UploadJob:

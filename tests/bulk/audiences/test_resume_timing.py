@@ -1,7 +1,7 @@
 """What is settled when is another matter in every run; what is sent and counted must not depend on it."""
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import attrs
 import pytest
@@ -15,37 +15,8 @@ from tests.bulk.model_service import BAD, people
 from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
 from tests.support.rounds import counted_rounds
 
-DELETE_A: Final = {"partner_user_id": "a", "operation_type": "Delete"}
-A_BAD: Final = {"partner_user_id": ["a", f"{BAD} row"]}
 PAUSE: Final = people(*["x"] * 100)
 """Repeats of a row that is not sent yet: when others get their turn between rows, all that was sent is settled."""
-ONE_EACH: Final = Shape(max_operations=1)
-
-
-async def test_which_rows_are_remembered_does_not_depend_on_what_is_settled() -> None:
-    rows = people("a", "x", "a", "c", "a", "d")
-    shape = Shape(max_operations=1, remembered=1)
-    journals = [MemoryJournal(), MemoryJournal()]
-    for journal, slow in zip(journals, (False, True), strict=True):
-        pause = PAUSE if slow else []
-        await run_once([*rows[:2], *pause, *rows[2:]], EndingService(), journal, shape, Way(slow=slow))
-    first, second = ([batch.digest for batch in journal.batches.values()] for journal in journals)
-    assert len(first) == 4
-    assert first == second
-
-
-async def test_what_repeats_a_refused_row_is_rejected_again_when_the_journal_is_given_again() -> None:
-    rows: list[dict[str, Any]] = [A_BAD, *PAUSE, *people("a", "a"), DELETE_A]
-    for ways in ((Way(slow=True), Way()), (Way(), Way(slow=True))):
-        service, journal = EndingService(), MemoryJournal()
-        first, _ = await run_once(rows, service, journal, ONE_EACH, ways[0])
-        second, _ = await run_once(rows, service, journal, ONE_EACH, ways[1])
-        assert ("partner_user_id", "a") not in service.members
-        assert second.bodies == ()
-        for report in (first.report, second.report):
-            assert report is not None
-            assert (report.accepted, report.rejected, report.duplicate) == (2, 3, 99)
-            assert {issue.row for issue in report.rejects} == {1, 102, 103}
 
 
 async def test_a_job_that_stops_within_a_confirmed_batch_says_why_it_stopped() -> None:

@@ -28,12 +28,6 @@ async def sent(session: Session, policy: RetryPolicy = PATIENT, users: int = 1) 
     return await send_until_counted(session, request, users, options=options)
 
 
-async def test_right_counts_come_back_at_once() -> None:
-    service = ModelService()
-    assert await sent(session_of(service)) == UploadCounts(success_count=1, total_count=1)
-    assert service.bodies == [BODY[0]]
-
-
 @pytest.mark.parametrize("wrong", [counted(0, 1), counted(1, 2), counted(2, 2), counted(1, 0)])
 async def test_any_other_counts_are_sent_again(wrong: Reply) -> None:
     service = ModelService([wrong, wrong])

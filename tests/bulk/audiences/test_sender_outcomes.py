@@ -1,9 +1,8 @@
 """A batch until every row has its outcome: refused rows are isolated, the others arrive."""
 
 import asyncio
-import random
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -124,46 +123,6 @@ async def test_an_index_may_be_a_text_of_digits() -> None:
     report = await uploaded(ModelService([error]), "a", "b", "c")
     assert [issue.row for issue in report.rejects] == [2]
     assert report.accepted == 2
-
-
-REPEATS_ROW_1: Final = "repeats row 1, which the service refused: INVALID_PARAMETER: is refused"
-
-
-async def test_a_row_that_has_another_identifier_is_sent_and_its_repeats_are_duplicates() -> None:
-    service = ModelService()
-    rows = [{"partner_user_id": ["a", f"{BAD} b"]}, *people("x"), {"partner_user_id": ["a", "c"]}, *people("a")]
-    report = await job_of(service, rows, settings={"max_operations": 1}).run()
-    assert (report.accepted, report.rejected, report.duplicate) == (2, 1, 1)
-    assert names(service) == {"a", "c", "x"}
-
-
-async def test_a_repeat_of_rows_in_two_batches_waits_for_both() -> None:
-    """The second batch is settled first; the first one then refuses what the repeat has from it."""
-    rows = [
-        {"partner_user_id": ["a", f"{BAD} x"]},
-        {"partner_user_id": "b"},
-        {"partner_user_id": ["a", "b"]},
-    ]
-    for seed_of_order in range(20):
-        service = ModelService(rng=random.Random(seed_of_order))
-        report = await job_of(service, rows, settings={"max_operations": 1}, concurrency=5).run()
-        assert (report.accepted, report.rejected, report.duplicate) == (1, 2, 0)
-        assert report.rejects[1] == RowIssue(3, "params", REPEATS_ROW_1)
-        assert names(service) == {"b"}
-
-
-async def test_the_last_row_with_an_identifier_decides() -> None:
-    """`a` was accepted with `y` after `b` was refused: what repeats both is rejected because of `b`."""
-    rows = [
-        *({"partner_user_id": ["a", "b", f"{BAD} row"]}, *people("x"), {"partner_user_id": ["a", "y"]}),
-        *(*people("a"), {"partner_user_id": ["a", "b"]}, *people("z")),
-    ]
-    for seed_of_order in range(20):
-        service = ModelService(rng=random.Random(seed_of_order))
-        report = await job_of(service, rows, settings={"max_operations": 1}, concurrency=3).run()
-        assert [issue.row for issue in sorted(report.rejects, key=lambda issue: issue.row)] == [1, 5]
-        assert (report.accepted, report.duplicate) == (3, 1)
-        assert names(service) == {"a", "x", "y", "z"}
 
 
 async def test_when_one_of_the_batches_fails_its_repeats_stay_pending() -> None:

@@ -4,7 +4,6 @@ import asyncio
 import builtins
 import datetime
 import gzip
-import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,13 +16,12 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.inputs.arrow import MAX_WORDS, ArrowReader
-from socialapi.bulk.inputs.formats import Records
+from socialapi.bulk.inputs.arrow import MAX_WORDS
 from socialapi.bulk.inputs.numbers import NESTED, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import NO_TIME, NO_TIME_ZONE
-from tests.bulk.input_files import open_users, read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import in_parquet, open_users, read, read_until_error, values, why_empty, write
 from tests.bulk.inputs.test_files_archives import without
 from tests.bulk.model_service import ModelService, job_of
 
@@ -33,13 +31,6 @@ READ = [["a@b.example"], ["+14155550101"], ["c@d.example"]]
 
 def relation() -> Any:
     return duckdb.connect().from_arrow(pyarrow.table(PEOPLE))
-
-
-def in_parquet(table: pyarrow.Table, **options: Any) -> io.BytesIO:
-    file = io.BytesIO()
-    parquet.write_table(table, file, **options)
-    file.seek(0)
-    return file
 
 
 TABLES: dict[str, Any] = {
@@ -63,11 +54,6 @@ async def test_every_table_is_read_alike_and_its_texts_side_by_side(make: Any) -
         assert values(block) == READ
         assert not await reader.read_block()
         assert reader.fraction_read == 1.0
-
-
-def test_type_checkers_take_tables_for_records() -> None:
-    records: list[Records] = [polars.DataFrame(PEOPLE), pyarrow.table(PEOPLE), io.BytesIO(), "crm.csv", ["a.csv"]]
-    assert isinstance(open_users(records[0]), ArrowReader)
 
 
 async def test_rows_are_numbered_through_and_come_in_chunks() -> None:

@@ -15,15 +15,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from socialapi.bulk.audiences.cells import TOO_MANY_TEXTS
 from socialapi.bulk.audiences.normalize import TOO_LONG
-from socialapi.bulk.inputs.arrow_cells import check_cells, measure_of
+from socialapi.bulk.inputs.arrow_cells import check_cells
 from socialapi.bulk.inputs.csv import LONG_CELL, LONG_ROW
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK
 from socialapi.errors import InvalidInput
-from tests.bulk.input_files import open_users, read, read_until_error, values
+from tests.bulk.input_files import in_parquet, open_users, read, read_until_error, values
 from tests.bulk.model_service import ModelService, job_of
 
 LIMIT: Final = 131_072
@@ -74,13 +73,6 @@ def repeated(text: str, times: int) -> pa.Array:
 
 def run_of(text: str) -> pa.Array:
     return pa.RunEndEncodedArray.from_arrays(pa.array([2_000], pa.int32()), pa.array([text]))
-
-
-def in_parquet(table: pa.Table) -> io.BytesIO:
-    file = io.BytesIO()
-    parquet.write_table(table, file)
-    file.seek(0)
-    return file
 
 
 async def rows_of(name: str, long: str, as_file: Callable[[pa.Table], Any]) -> list[Any]:
@@ -136,14 +128,6 @@ async def test_a_row_of_many_cells_that_are_nearly_too_long_is_rejected_as_a_who
     columns = {f"email_{at}": [GOOD, "x" * 130_000, GOOD] for at in range(20)}
     rows = await read(pa.table(columns), columns={"email": list(columns)})
     assert [row.problem for row in rows] == [None, ("", LONG_ROW), None]
-
-
-def test_numbers_and_times_are_not_measured_and_structs_are_with_them() -> None:
-    assert measure_of(pa.int64()) is measure_of(pa.timestamp("us")) is None
-    lists = pa.array([{"a": [1] * 100_000}, {"a": [1]}])
-    measure = measure_of(lists.type)
-    assert measure is not None
-    assert measure(lists).long == [0]
 
 
 async def test_a_long_identifier_is_unusable_before_it_is_searched() -> None:

@@ -24,16 +24,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "crm.csv"
 
 
-async def test_rows_are_numbered_from_one_and_name_their_columns(path: Path) -> None:
-    write(path, "id,E-Mail,Mobile\n7,a@b.example,+14155550123\n8, c@d.example ,\n")
-    first, second = await read(path)
-    assert first.number == 1
-    assert first.identifiers == [("E-Mail", "email", "a@b.example"), ("Mobile", "phone_number", "+14155550123")]
-    assert (first.operation_type, first.effective_at, first.expires_at, first.problem) == (None, None, None, None)
-    assert second.number == 2
-    assert second.identifiers == [("E-Mail", "email", "c@d.example ")]
-
-
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
@@ -46,11 +36,6 @@ async def test_delimiters_line_ends_and_byte_order_marks(
     path = tmp_path / f"crm{extension}"
     write(path, mark + end.join([*lines, ""]).encode())
     assert values(await read(str(path))) == [["a@b.example", "1"]]
-
-
-async def test_quoted_cells_hold_delimiters_quotes_and_line_ends(path: Path) -> None:
-    write(path, '"email", "note"\n"a@b.example","He said ""hi"",\nand left"\r\n"c@d.example"\n')
-    assert values(await read(path)) == [["a@b.example"], ["c@d.example"]]
 
 
 async def test_short_and_long_rows_keep_what_they_have(path: Path) -> None:
@@ -124,33 +109,6 @@ async def test_rows_come_in_chunks_and_the_share_that_is_read_grows(path: Path) 
     assert fractions == sorted(fractions)
 
 
-@pytest.mark.parametrize("content", ["email,phone\n", "email,phone", '"email"\r\n'])
-async def test_column_names_alone_are_no_rows(path: Path, content: str) -> None:
-    write(path, content)
-    assert await why_empty(path) == f"{path}: the file has no rows, only column names"
-
-
-async def test_no_usable_column_says_what_there_is(path: Path) -> None:
-    write(path, "customer_id;name\n1;x\n")
-    with pytest.raises(InvalidInput, match=r'crm\.csv: no column of identifiers .* "customer_id", "name"'):
-        await read(path)
-
-
-async def test_data_without_column_names_is_not_quoted(path: Path) -> None:
-    write(path, "secret@example.com,+14155550123\nother@example.com,+14155550124\n")
-    with pytest.raises(InvalidInput, match="the names look like data") as error:
-        await read(path)
-    assert "secret" not in repr(error.value)
-    assert "4155550123" not in repr(error.value)
-
-
-async def test_a_quote_that_is_never_closed_stops_after_the_rows_before_it(path: Path) -> None:
-    write(path, "email,name\n" + "a@b.example,x\n" * 3 + 'c@d.example,"x\n' + "e@f.example,x\n" * 5)
-    rows, error = await read_until_error(path, InvalidInput)
-    assert len(rows) == 3
-    assert str(error).endswith("line 5, column 2: a quotation mark is not closed before the end of the file")
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -182,25 +140,10 @@ async def test_whatever_a_csv_writer_writes_is_read_back(
     assert [row.number for row in found] == list(range(1, len(found) + 1))
 
 
-async def test_a_quotation_mark_in_the_wrong_place_touches_its_row_only(path: Path) -> None:
-    write(path, 'name,email\n"Ada" L,a@b.example\n"Joan",c@d.example\n')
-    rows = await read(path)
-    assert values(rows) == [["a@b.example"], ["c@d.example"]]
-    assert [row.problem for row in rows] == [None, None]
-
-
 @pytest.mark.parametrize("first", ["sep=;", "SEP=;\r", '"sep=;"', "\nsep=;\n"])
 async def test_the_line_that_spreadsheets_put_first_decides_the_delimiter(path: Path, first: str) -> None:
     write(path, f"{first}\nname,a,b,c;email\nx;a@b.example\n")
     assert values(await read(path)) == [["a@b.example"]]
-
-
-async def test_a_cell_that_is_far_too_long_is_a_problem_of_its_row_alone(path: Path) -> None:
-    write(path, "email,note\na@b.example,x\nc@d.example," + "y" * 5_000_000 + "\ne@f.example,z\n")
-    rows = await read(path)
-    assert values(rows) == [["a@b.example"], [], ["e@f.example"]]
-    assert [row.problem for row in rows] == [None, ("", "a cell has more than 131,072 characters"), None]
-    assert [row.number for row in rows] == [1, 2, 3]
 
 
 async def test_a_row_over_more_lines_than_a_row_may_have_stops_after_the_rows_before_it() -> None:
@@ -211,12 +154,6 @@ async def test_a_row_over_more_lines_than_a_row_may_have_stops_after_the_rows_be
     assert str(error) == (
         "the Repeated: line 3: the row has more than 2,097,152 characters; probably a quotation mark is not closed"
     )
-
-
-@pytest.mark.slow
-async def test_column_names_over_too_many_lines_are_refused_as_well() -> None:
-    with pytest.raises(InvalidInput, match="line 1: the row has more than 2,097,152 characters"):
-        await read(Repeated(b"email,", b'"\n",', 50_000_000))
 
 
 @pytest.mark.parametrize("columns", [16_384, 16_385])

@@ -149,25 +149,6 @@ async def test_closing_closes_the_file_at_any_time(tmp_path: Path) -> None:
         assert await reader.read_block() is None
 
 
-async def test_a_cancelled_reader_closes_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "crm.csv"
-    write(path, "email\n" + "a@b.example\n" * 20 * ROWS_PER_BLOCK)
-    reading = asyncio.Event()
-
-    async def job() -> None:
-        async with open_users(path) as reader:
-            async for _ in reader:
-                reading.set()
-
-    task = asyncio.create_task(job())
-    await reading.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await readers_ended()
-    assert str(path) not in open_files()
-
-
 async def reader_begun() -> None:
     """What comes before it in a job takes some turns, and more in the first job of a process."""
     async with asyncio.timeout(10):

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from socialapi.bulk.inputs.files import FilesReader
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import BulkError, InvalidInput
-from tests.bulk.input_files import open_files, open_users, read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import open_users, read, read_until_error, values, why_empty, write
 from tests.bulk.model_service import ModelService, job_of
 
 
@@ -45,26 +45,6 @@ async def test_the_files_of_a_list_come_as_listed_and_may_be_patterns(exports: P
     rows = await read([f"{exports}/*.jsonl", exports / "2026-01.csv"])
     assert values(rows) == [["h1"], [], ["h3"], ["a1@b.example"], ["a2@b.example"]]
     assert [row.number for row in await read((exports / "2026-01.csv",))] == [1, 2]
-
-
-async def test_a_pattern_may_reach_into_folders(exports: Path) -> None:
-    assert len(await read(f"{exports.parent}/**/*.csv*")) == 3
-
-
-async def test_it_can_be_told_where_a_row_is(exports: Path) -> None:
-    async with open_users(f"{exports}/2026-0[12]*") as reader:
-        assert reader.file_row_of(1) is None
-        async for _ in reader:
-            pass
-    assert [reader.file_row_of(number) for number in (1, 2, 3)] == [
-        (f"{exports}/2026-01.csv", 1),
-        (f"{exports}/2026-01.csv", 2),
-        (f"{exports}/2026-02.csv.gz", 1),
-    ]
-    for single in (f"{exports}/*.jsonl", exports / "2026-01.csv", [{"email": "a@b.example"}]):
-        async with open_users(single) as reader:
-            await reader.read_block()
-            assert reader.file_row_of(1) is None
 
 
 async def test_files_whose_names_are_shown_alike_are_told_apart_by_their_place_in_the_list(tmp_path: Path) -> None:
@@ -145,15 +125,6 @@ async def test_what_is_wrong_with_a_file_is_said_with_its_name_after_the_rows_be
     rows, error = await read_until_error(f"{exports}/2026-01*", InvalidInput)
     assert values(rows) == [["a1@b.example"], ["a2@b.example"]]
     assert str(error).startswith(f"{exports}/2026-01b.csv: no column of identifiers was found")
-
-
-async def test_closing_closes_the_file_that_is_open(tmp_path: Path) -> None:
-    path = tmp_path / "1.csv"
-    write(path, "email\n" + "a@b.example\n" * 3 * ROWS_PER_BLOCK)
-    async with open_users([path, path]) as reader:
-        await reader.read_block()
-        assert str(path) in open_files()
-    assert str(path) not in open_files()
 
 
 async def test_an_upload_says_in_which_file_a_row_was_rejected(exports: Path, tmp_path: Path) -> None:

@@ -2,37 +2,15 @@
 
 import asyncio
 import io
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import polars
-import pyarrow
 import pytest
 
-from socialapi.bulk.inputs.arrow import ArrowReader
-from socialapi.bulk.inputs.files import FilesReader
-from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
 from socialapi.errors import InvalidInput
-from socialapi.models.audiences import AudienceUser, Operation
+from socialapi.models.audiences import Operation
 from tests.bulk.input_files import open_users, read, user, values, write
-
-
-async def some_users() -> AsyncIterator[AudienceUser]:
-    yield user(email="a@b.example")
-
-
-async def test_each_kind_of_input_has_its_reader(tmp_path: Path) -> None:
-    assert isinstance(open_users("crm.csv"), FilesReader)
-    assert isinstance(open_users(tmp_path), FilesReader)
-    assert isinstance(open_users(io.BytesIO()), FilesReader)
-    assert isinstance(open_users(["a.csv", tmp_path]), FilesReader)
-    assert isinstance(open_users(pyarrow.table({"email": []})), ArrowReader)
-    assert isinstance(open_users([]), IterableReader)
-    assert isinstance(open_users(iter(())), IterableReader)
-    reader = open_users(some_users())
-    assert isinstance(reader, AsyncIterableReader)
-    await reader.aclose()
 
 
 @pytest.mark.parametrize(
@@ -76,11 +54,6 @@ async def test_a_file_may_have_an_at_sign_in_its_name(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "ada@crm", "email\na@b.example\n")
     assert values(await read(["ada@crm"])) == values(await read("ada@crm")) == [["a@b.example"]]
-
-
-def test_a_mapping_is_checked_at_once() -> None:
-    with pytest.raises(InvalidInput, match='"mail" is not a kind'):
-        open_users("crm.csv", columns={"mail": "x"})
 
 
 class Download:

@@ -1,6 +1,5 @@
 """Files of every format with every fault that files have: each ends in rows or in one sentence, in bounded memory."""
 
-import codecs
 import csv
 import gzip
 import io
@@ -15,7 +14,6 @@ from typing import Any, Final, NamedTuple
 import attrs
 import pyarrow
 import pytest
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 from socialapi.bulk.audiences.cells import user_rows
@@ -27,17 +25,13 @@ from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
-from socialapi.bulk.sync.job import sync
-from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser
 from socialapi.reports import LintReport, UploadReport
-from socialapi.session.options import CallOptions
 from tests.bulk import catalog_feeds
 from tests.bulk.input_files import Repeated
-from tests.bulk.model_service import DESTINATION, ModelService
+from tests.bulk.model_service import ModelService, synced
 from tests.bulk.model_service import job_of as upload_of
-from tests.bulk.model_transport import session_of
 from tests.bulk.products.model_catalog import ModelCatalog, product
 from tests.bulk.products.model_catalog import job_of as load_of
 from tests.support.full_size import FULL_SIZE
@@ -112,15 +106,9 @@ BY_LINE: Final = ("csv", "tsv", "jsonl")
 Job = Callable[[Any, Path], Any]
 
 
-async def _sync(source: Any, folder: Path) -> UploadReport:
-    session = session_of(ModelService())
-    options = SyncOptions(snapshot=folder / "snapshot", max_removal_share=1.0)
-    return await sync(session, DESTINATION, source, options, CallOptions.interactive(session.config))
-
-
 USER_JOBS: Final[Mapping[str, Job]] = {
     "upload": lambda source, _: upload_of(ModelService(), source).run(),
-    "sync": _sync,
+    "sync": lambda source, folder: synced(ModelService(), source, folder / "snapshot", max_removal_share=1.0),
     "lint": lambda source, _: lint_records(source),
 }
 PRODUCT_JOBS: Final[Mapping[str, Job]] = {
@@ -232,24 +220,6 @@ def test_of_an_archive_that_was_cut_off_anywhere_the_whole_rows_before_are_read(
 
 # Damaged -----------------------------------------------------------------------------------------------------------
 
-DEBRIS: Final = (
-    *(b"\0", b"\xff", b"\xc3", b"\xed\xa0\x80", b'"', b"'", b"<", b"&", b"]]>", b"{", b"[", b"]", b"}", b",", b";"),
-    *(b"\r", b"\n", b"\r\n\r\n", b"\t", b"\\", b"\\u", b"\\ud800", b"\x1a", codecs.BOM_UTF8, codecs.BOM_UTF16_LE),
-    *(b"<!DOCTYPE a [", b"<!--", b"<![CDATA[", b"&nbsp;", b"&#0;", b"1e999", b"-", b"null", b"NaN", b"9" * 5_000),
-    b'"' * 3,
-)
-
-
-@st.composite
-def damaged(draw: st.DrawFn, files: Mapping[str, bytes]) -> tuple[str, bytes]:
-    name = draw(st.sampled_from(sorted(files)))
-    content = files[name]
-    for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(content)))
-        stop = start + draw(st.sampled_from((0, 0, 1, 1, 2, 30)))
-        content = content[:start] + draw(st.sampled_from(DEBRIS) | st.binary(max_size=3)) + content[stop:]
-    return name, content
-
 
 @pytest.mark.parametrize("name", ["users.parquet", "feed.parquet"])
 def test_a_byte_of_a_parquet_file_that_is_another_one_ends_it_or_changes_a_value(name: str) -> None:
@@ -339,7 +309,6 @@ class Bomb:
 
 LONG_ITEM: Final = "an item is longer than 1,048,576 characters"
 NO_OBJECT: Final = "none of the first lines is a JSON object"
-CUT: Final = "the file ends here, before the end of the feed"
 BOMBS: Final[Mapping[str, Bomb]] = {
     "a cell": Bomb("upload", b"email\na@b.example\n", b"x", b"\na@b.example", "", 3),
     "a cell of quoted lines": Bomb("upload", b'email\na@b.example\n"', b"x\n", b"", "a cell has more than 131,072", 1),

@@ -171,10 +171,6 @@ async def test_rows_come_in_chunks_and_the_share_that_is_read_is_known_of_collec
     assert found == [(ROWS_PER_BLOCK, 0.5 if known else None), (ROWS_PER_BLOCK, 1.0 if known else None)]
 
 
-async def test_nothing_to_read_is_no_error(given_as: Any) -> None:
-    assert await read(given_as([])) == []
-
-
 def broken(rows: int) -> Iterator[AudienceUser]:
     for i in range(rows):
         yield user(handle=f"user{i}")

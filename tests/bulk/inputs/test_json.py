@@ -88,16 +88,6 @@ async def test_a_number_with_a_point_is_a_whole_one_as_long_as_all_its_digits_ar
     ]
 
 
-async def test_lines_that_are_no_objects_are_rows_with_a_problem(path: Path) -> None:
-    deep = "[" * 100_000
-    write(path, f'{{"email": "a@b.example"}}\n\n[1]\n{{"email": \n  \n"x"\n{deep}\n{{"email": "c@d.example"}}\n')
-    rows = await read(path)
-    blank, no_object, no_json = ("", "is blank"), ("", "is not a JSON object"), ("", "is not JSON")
-    too_deep = ("", "is nested too deeply")
-    assert [row.problem for row in rows] == [None, blank, no_object, no_json, blank, no_object, too_deep, None]
-    assert [row.number for row in rows] == list(range(1, 9))
-
-
 async def test_a_line_of_more_than_a_mebibyte_is_a_problem_of_its_row_alone(path: Path) -> None:
     longest = '{"email": "a@b.example", "note": "' + "x" * (MAX_OBJECT_BYTES - 36) + '"}'
     assert len(longest) == MAX_OBJECT_BYTES
@@ -127,12 +117,6 @@ async def test_a_given_column_has_to_be_in_some_of_the_first_objects(path: Path)
         InvalidInput, match='there is no column "contcat" for email; the columns are: "phone", "contact"'
     ):
         await read(path, columns={"email": "contcat"})
-
-
-async def test_keys_that_are_data_are_not_quoted(path: Path) -> None:
-    write(path, '{"secret@example.com": 1}\n')
-    _, error = await read_until_error(path, InvalidInput)
-    assert "secret" not in f"{error} {error!r}"
 
 
 @pytest.mark.parametrize(
@@ -189,19 +173,6 @@ async def test_an_identifier_after_the_rows_is_reported_whatever_the_size_of_the
     async with open_records(tmp_path / "crm.json", selection) as reader:
         assert sum([len(block) async for block in reader]) == people
     assert [each.reason for each in selection.remarks] == ['"email" is outside of the array "users", and is not read']
-
-
-async def test_an_array_that_is_cut_off_gives_the_rows_before(tmp_path: Path) -> None:
-    write(tmp_path / "crm.json", '[{"email": "a@b.example"}, {"email": "c@d')
-    rows, error = await read_until_error(tmp_path / "crm.json", InvalidInput)
-    assert values(rows) == [["a@b.example"]]
-    assert str(error) == f"{tmp_path / 'crm.json'}: line 1, column 38: is not JSON"
-
-
-async def test_a_file_without_any_object_is_refused(path: Path) -> None:
-    write(path, "email,phone\na@b.example,1\n")
-    with pytest.raises(InvalidInput, match="none of the first lines is a JSON object"):
-        await read(path)
 
 
 async def test_the_share_that_is_read_grows(path: Path) -> None:

@@ -47,17 +47,6 @@ def read(item: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
 # Mappings ------------------------------------------------------------------------------------------------------------
 
 
-class OwnMapping(Mapping[str, str]):
-    def __getitem__(self, key: str) -> str:
-        return dict(zip(*ADA, strict=True))[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(ADA[0])
-
-    def __len__(self) -> int:
-        return 2
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -70,14 +59,6 @@ class OwnMapping(Mapping[str, str]):
 )
 def test_a_mapping_has_its_keys_and_values(make: Any) -> None:
     assert read(make(dict(zip(*ADA, strict=True)))) == ADA
-
-
-def test_a_mapping_of_the_users_own_class_is_read() -> None:
-    assert read(OwnMapping()) == ADA
-
-
-def test_a_key_that_is_no_text_has_an_empty_name_so_that_values_keep_their_places() -> None:
-    assert read({7: "x", "email": "a@b.example", None: "y"}) == (("", "email", ""), ("x", "a@b.example", "y"))
 
 
 @given(st.dictionaries(st.text() | st.integers() | st.none(), st.text() | st.none()))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.columns import IdentifierLayout
-from socialapi.bulk.inputs.reader import CUT, ROWS_PER_BLOCK, ROWS_PER_STEP, Block, RowProblem, in_lists
-from tests.bulk.blocks import user_block
+from socialapi.bulk.inputs.reader import CUT, ROWS_PER_BLOCK, Block, RowProblem, in_lists
 
 LAYOUT = IdentifierLayout((), ())
 CELLS = st.sampled_from(("", " ", "a", "b", 1, None))
@@ -60,25 +59,6 @@ def test_a_part_of_a_block_has_its_rows(block: UserBlock, data: st.DataObject) -
     assert (part is block) == (start == 0 and stop >= len(block))
     middle = data.draw(st.integers(0, len(part)))
     assert told(part.part(0, middle)) + told(part.part(middle, len(part))) == told(part)
-
-
-def test_the_steps_of_a_block_are_its_rows_a_few_at_a_time() -> None:
-    numbers = [*range(ROWS_PER_BLOCK - 1)]
-    steps = list(user_block(("id", "service_id", numbers), first_number=11).steps())
-    assert [len(step) for step in steps] == [*[ROWS_PER_STEP] * 24, ROWS_PER_STEP - 1]
-    assert [step.first_number for step in steps] == [*range(11, 1_260, 50)]
-    assert [cell for step in steps for cell in step.columns[0]] == numbers
-    assert list(user_block(size=0).steps()) == []
-
-
-def test_a_row_of_a_file_stands_on_a_line_and_may_have_a_fault_in_a_column() -> None:
-    block = Block(1, 2, LAYOUT, [], lines=[3, 7])
-    assert (block.location_of(0), block.location_of(1, 4)) == ("line 3: ", "line 7, column 4: ")
-    assert (user_block(size=1).location_of(0), user_block(size=1).location_of(0, 4)) == ("", "")
-
-
-def test_a_block_shows_no_cell() -> None:
-    assert "secret" not in repr(user_block(("email", "email", ["secret"])))
 
 
 def some_items(count: int, cuts: AbstractSet[int], error_at: int | None) -> Iterator[tuple[Any, int] | tuple[()]]:

@@ -3,11 +3,9 @@
 import asyncio
 import contextlib
 import os
-import shutil
 import sqlite3
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +17,8 @@ from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Outcom
 from socialapi.bulk.journals.journal_view import look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.errors import ConfigurationError, InvalidInput
-from tests.bulk.input_files import open_users
+from tests.bulk.input_files import open_users, write
+from tests.support.files import content_of, names_in
 
 NOW: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IDENTITY: Final = JobIdentity(
@@ -31,18 +30,6 @@ IDENTITY: Final = JobIdentity(
 REFUSED: Final = Outcome(
     7, "rejected", "email", "is not known — ¡no!", digest64(b"seven"), (("", "odd"), ("title", "all capitals"))
 )
-
-
-def write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-
-
-def content_of(path: Path) -> bytes:
-    return path.read_bytes()
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(each.name for each in folder.iterdir())
 
 
 def modes_in(folder: Path) -> set[int]:
@@ -136,27 +123,6 @@ async def test_a_finished_job_stays_finished_until_something_is_begun_or_noted(p
     assert (await reopened(path)).runs == 5
     assert await states_after(path, work=False, state="finished") == ("finished", {"read": 11})
     assert await states_after(path, work=True, state="stopped") == ("stopped", {"read": 11})
-
-
-async def test_a_number_that_was_kept_stays(path: Path) -> None:
-    async with opened(path) as journal:
-        assert await journal.keep("products before", 3) == 3
-        assert await journal.keep("others", 8) == 8
-        await journal.begin(batch(1))
-    async with opened(path) as journal:
-        assert await journal.keep("products before", 900) == 3
-        assert [await journal.kept(name) for name in ("products before", "never")] == [3, None]
-
-
-async def test_the_last_row_is_the_highest_of_batches_and_outcomes(path: Path) -> None:
-    async with opened(path) as journal:
-        assert await journal.last_row() == 0
-        await journal.note([Outcome(4, "skipped")])
-        assert await journal.last_row() == 4
-        await journal.begin(batch(1, first=5, last=29))
-        assert await journal.last_row() == 29
-        await journal.note([Outcome(40, "invalid")])
-        assert await journal.last_row() == 40
 
 
 async def test_a_batch_that_was_not_confirmed_is_begun_anew(path: Path) -> None:
@@ -331,48 +297,6 @@ async def test_a_pipe_is_not_read_and_a_file_that_cannot_be_is_refused(tmp_path:
 
 
 # Disks that fail ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of a megabyte, where there may be one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)]
-    try:
-        subprocess.run(mount, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no file system can be mounted here")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-async def test_a_full_disk_is_said_and_what_was_confirmed_before_stays(small_disk: Path) -> None:
-    path = small_disk / "job.journal"
-    confirmed: list[int] = []
-
-    async def fill(journal: SqliteJournal) -> None:
-        for number in range(1, 10_000):
-            await journal.begin(batch(number, digest=bytes(1_000)))
-            await journal.confirm(number, [])
-            confirmed.append(number)
-
-    async with opened(path) as journal:
-        with pytest.raises(ConfigurationError) as caught:
-            await fill(journal)
-        with pytest.raises(ConfigurationError, match="the disk is full"):
-            await journal.begin(batch(1))
-        with pytest.raises(ConfigurationError, match="the disk is full"):
-            await journal.finish("stopped", {})
-    says = f"the journal {path} cannot be written: the disk is full; free some space and run it again"
-    assert str(caught.value) == says
-    assert len(confirmed) > 50
-    # What was written last did not fit, and may or may not be there: what was confirmed is.
-    moved = small_disk.parent / "moved"
-    shutil.copytree(small_disk, moved)
-    assert (await reopened(moved / "job.journal")).last_batch == confirmed[-1]
 
 
 async def test_nothing_that_waited_for_a_failed_write_passes_for_written(path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import orjson
-import pandas
 import pytest
 
 from socialapi.bulk.audiences.columns import COLUMNS_IN_OBJECT
@@ -19,11 +18,7 @@ from socialapi.models.audiences import DO_NOT_REACH_KINDS
 from socialapi.reports import MOJIBAKE, UNKNOWN_COUNTRY, KindLint, LintReport
 from tests.bulk.input_files import write
 from tests.bulk.model_service import ModelService, job_of
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
+from tests.support.digests import sha256 as digest
 
 EMPTY: Final = digest("")
 
@@ -187,22 +182,6 @@ async def test_a_column_whose_name_denies_digests_may_have_other_values(tmp_path
     assert texts(await lint_records(path, columns={"email": "Email (not hashed)"})) == [
         'the name of the column "hashed_phone" says that its values are hashed, but 1 of its 1 values are not'
     ]
-
-
-async def test_a_column_of_numbers_that_are_no_text_is_said() -> None:
-    frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example"], "phone": [14155550101.5, None]})
-    report = await lint_records(frame)
-    assert report.unusable_rows == 0
-    phones = report.kinds[1]
-    assert (phones.present, phones.usable) == (1, 0)
-    assert list(phones.reasons) == ["is neither text nor a whole number"]
-
-
-async def test_a_column_of_numbers_that_a_gap_made_floats_of_is_one_of_whole_numbers() -> None:
-    frame = pandas.DataFrame({"phone": [14155550101.0, None], "service_id": [12, 13]})
-    phones, service_ids = sorted((await lint_records(frame, default_region="US")).kinds, key=lambda kind: kind.kind)
-    assert (phones.kind, phones.present, phones.usable) == ("phone_number", 1, 1)
-    assert (service_ids.present, service_ids.usable) == (2, 2)
 
 
 async def test_what_an_upload_would_mend_is_counted_and_said(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """What a lint says of a feed, and that it says what a load would do."""
 
 import datetime
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -104,17 +103,6 @@ async def test_a_lint_says_what_a_load_warns_of() -> None:
     warnings = (await job_of(ModelCatalog(), rows).run()).warning_details
     assert set(texts(report)) >= {f"{each.field}: 1 values: {each.reason}" for each in warnings}
     assert len(warnings) == len(rows)
-
-
-async def test_an_input_that_breaks_says_so_after_what_came_before() -> None:
-    def rows() -> Iterator[Any]:
-        yield product("a")
-        yield 7
-
-    report = await lint_products(rows(), now=NOW)
-    assert (report.rows, report.has_errors) == (1, True)
-    assert report.broken_off is not None
-    assert report.broken_off.startswith("item 2 is an int")
 
 
 async def test_an_input_without_rows_is_refused_where_that_is_not_allowed() -> None:

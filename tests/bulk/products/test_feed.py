@@ -112,14 +112,6 @@ async def test_several_columns_and_elements_of_images_are_one_list(tmp_path: Pat
 # Values ------------------------------------------------------------------------------------------------------------
 
 
-async def test_values_are_understood_as_merchants_write_them_and_the_fields_are_noted(tmp_path: Path) -> None:
-    written = product("a", price="9,99 EUR", availability="in_stock", condition="https://schema.org/NewCondition")
-    (row,) = await read([written])
-    assert row.shape == product("a", price="9.99 EUR", availability="in stock", condition="new")
-    assert row.problem is None
-    assert sorted(row.converted) == ["availability", "condition", "price"]
-
-
 async def test_a_price_takes_its_currency_from_a_column_of_its_own(tmp_path: Path) -> None:
     for name, columns in (("currency", {}), ("Currency Code", {}), ("Währung", {"currency": "Währung"})):
         file = csv_file(tmp_path / "feed.csv", line("a", price="10.00") + ",EUR", header=f"{HEADER},{name}")
@@ -129,12 +121,6 @@ async def test_a_price_takes_its_currency_from_a_column_of_its_own(tmp_path: Pat
     ignored = {**product("a", price="10.00"), "Devise": "EUR", "currency": "USD"}
     (row,) = await read([ignored], columns={"currency": "Devise"})
     assert row.shape == product("a")
-
-
-async def test_an_array_of_one_value_is_the_value_and_of_several_is_no_text() -> None:
-    first, second = await read([product("a", title=["Boots a"]), product("b", title=["x", "y"])])
-    assert first.shape == product("a")
-    assert second.shape["title"] == ["x", "y"]
 
 
 CELLS = st.recursive(
@@ -200,12 +186,6 @@ async def test_a_feed_in_xml_says_on_which_line_the_item_at_fault_begins(tmp_pat
     assert second.problem[1].startswith("line 12: ")
 
 
-async def test_an_object_on_one_line_with_names_of_a_product_is_no_envelope(tmp_path: Path) -> None:
-    file = tmp_path / "feed.json"
-    file.write_text(json.dumps({**product("a"), "additional_image_link": []}), "utf-8")
-    assert [row.shape for row in await read(file)] == [product("a")]
-
-
 async def test_a_pattern_and_a_list_of_paths_are_one_feed(tmp_path: Path) -> None:
     first = csv_file(tmp_path / "1.csv", line("a"), line("b", price="free"))
     second = csv_file(tmp_path / "2.csv", line("c"), line("d", price="free"))
@@ -241,19 +221,6 @@ def test_of_a_wide_table_only_the_first_names_are_compared_with_those_that_are_m
     with pytest.raises(InvalidInput, match=r"there is no column id, .*titel might be meant for title") as caught:
         ProductColumns.of(None).of_table(["titel", "x" * 1_000_000, *names], 1)
     assert len(str(caught.value)) < 2_000
-
-
-async def test_of_several_categories_the_first_is_sent_with_a_warning() -> None:
-    (row,) = await read([product("a", product_type=["Shoes>Boots", "Gifts"])])
-    assert (row.shape["product_type"], row.problem) == ("Shoes > Boots", None)
-    assert row.warnings == [("product_type", "has several values; the first one is sent")]
-
-
-async def test_a_table_of_people_does_not_get_into_the_message(tmp_path: Path) -> None:
-    file = tmp_path / "people.csv"
-    file.write_text("ada@example.com,Ada,+14155552671\n", "utf-8")
-    with pytest.raises(InvalidInput, match="columns: <hidden>, Ada, <hidden>"):
-        await read(file)
 
 
 async def test_names_that_may_be_data_or_cannot_be_shown_are_not_in_the_message(tmp_path: Path) -> None:

@@ -908,14 +908,6 @@ async def test_more_than_ten_additional_images_are_the_first_ten(written: Any, t
     assert warnings == [*(("a", IMAGES), ("b", IMAGES)), *(("d", "image_link"), ("d", IMAGES))]
 
 
-@EVERY_FORMAT
-async def test_ids_that_come_again_are_counted_and_the_last_one_holds(written: Any, tmp_path: Path) -> None:
-    rows = [product("a"), product("a", price="8.00 EUR"), product("a", price="7.00 EUR")]
-    report, stored = await load(written(tmp_path, rows))
-    assert (report.accepted, report.repeated, stored["a"]["price"]) == (3, 2, "7.00 EUR")
-    assert [(issue.field, "a" in issue.reason) for issue in report.warning_details] == [("id", True)]
-
-
 async def test_a_line_break_in_a_description_is_no_new_row_whatever_the_order_of_the_columns(tmp_path: Path) -> None:
     more = {"additional_image_link": "https://shop.example/2.jpg", "gtin": with_check_digit("400638133393")}
     rows = [product(each, description="One.\nTwo.", inventory=4, **more) for each in "abc"]

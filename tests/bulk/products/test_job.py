@@ -4,32 +4,26 @@ import asyncio
 import itertools
 import re
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from socialapi.bulk.products import job as upsert_job
-from socialapi.bulk.products.job import UpsertJob, UpsertOptions
-from socialapi.config import Config
-from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, OutcomeUnknown, TransportError
+from socialapi.bulk.products.job import UpsertJob
+from socialapi.errors import ApiError, BulkError, InvalidInput, OutcomeUnknown, TransportError
 from socialapi.internal import fairness
 from socialapi.reports import Progress
-from socialapi.session.options import CallOptions
 from tests.bulk.model_transport import refusal, session_of
 from tests.bulk.products.model_catalog import (
     WARNED,
     ModelCatalog,
-    Shape,
     csv_file,
     job_of,
     line,
     numbered,
     product,
     products,
-    result,
-    results,
 )
 from tests.support.clock import VirtualClock
 from tests.support.rounds import counted_rounds
@@ -87,17 +81,6 @@ async def test_what_may_pass_is_repeated_for_the_time_configured_and_at_least_tw
         assert error.report.requests == len(service.requests) == error.report.retries + 1
 
 
-async def test_what_was_read_before_the_input_broke_is_delivered() -> None:
-    def rows() -> Iterator[Shape]:
-        yield from numbered(30)
-        raise ZeroDivisionError("planted")
-
-    service = ModelCatalog()
-    error = await stopped(job_of(service, rows()))
-    assert len(service.products) == 30
-    assert str(error).startswith("the input broke off: ZeroDivisionError (of 30 rows read: 30 accepted")
-
-
 async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path) -> None:
     file = csv_file(tmp_path / "feed.csv", *(line(f"p{number}") for number in range(3_000)), '"never closed')
     service = ModelCatalog()
@@ -106,21 +89,12 @@ async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path
     assert "line 3002, column 1: a quotation mark is not closed" in str(error)
 
 
-async def test_a_file_of_which_nothing_can_be_used_is_invalid_input(tmp_path: Path) -> None:
-    file = csv_file(tmp_path / "feed.csv", "a", header="sku")
-    with pytest.raises(InvalidInput, match="there is no column title"):
-        await job_of(ModelCatalog(), file, rejects=tmp_path / "rejects.csv").run()
-    assert not (tmp_path / "rejects.csv").exists()
-
-
 # Before anything is sent -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"concurrency": 0}, 'concurrency must be "auto" or a number of at least 1'),
-        ({"concurrency": "many"}, 'concurrency must be "auto" or a number of at least 1'),
         ({"delete_vanished": True}, "delete_vanished needs digests"),
         ({"max_vanished_share": 0}, "max_vanished_share must be a number above 0 and at most 1"),
         ({"max_vanished_share": 1.01}, "max_vanished_share must be a number above 0 and at most 1"),
@@ -137,13 +111,6 @@ async def test_progress_that_is_a_coroutine_function_is_refused() -> None:
 
     with pytest.raises(InvalidInput, match="on_progress is called, not awaited"):
         job_of(ModelCatalog(), numbered(1), on_progress=show)
-
-
-async def test_what_is_not_configured_is_said_before_anything_is_read() -> None:
-    session = session_of(ModelCatalog())
-    session.config = Config()
-    with pytest.raises(ConfigurationError, match="no ads_url is configured"):
-        UpsertJob(session, "c", [], UpsertOptions(), CallOptions.interactive(session.config))
 
 
 # Reports -----------------------------------------------------------------------------------------------------------
@@ -188,18 +155,6 @@ async def test_every_product_has_one_outcome() -> None:
     assert [(each.row, each.reason, each.product_id) for each in report.warning_details] == [(1, "looks odd", "a")]
 
 
-async def test_counts_that_do_not_add_up_are_a_bug_that_is_said() -> None:
-    job = job_of(ModelCatalog([results(result("p0"))]), numbered(1))
-    job.counters.created = 7
-    with pytest.raises(RuntimeError, match="the rows of the job do not add up, which is a bug in this package"):
-        await job.run()
-
-
-async def test_without_products_nothing_is_sent() -> None:
-    report = await job_of(ModelCatalog(), []).run()
-    assert (report.read, report.requests) == (0, 0)
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 async def test_a_disk_that_fills_up_stops_the_load_with_its_report() -> None:
     error = await stopped(job_of(ModelCatalog(), [*numbered(10), {"id": "x"}], rejects="/dev/full"))
@@ -208,49 +163,6 @@ async def test_a_disk_that_fills_up_stops_the_load_with_its_report() -> None:
 
 
 # Progress, cancelling, dry runs ------------------------------------------------------------------------------------
-
-
-async def test_progress_is_told_while_it_runs_and_a_last_time_at_its_end() -> None:
-    seen: list[Progress] = []
-    report = await job_of(ModelCatalog([refusal(503)]), numbered(200), concurrency=2, on_progress=seen.append).run()
-    assert seen[-1].report == report
-    assert seen[-1].fraction_read == 1.0
-    assert max(each.in_flight for each in seen) == 2
-    assert {each.note for each in seen} == {None, "retrying after: HTTP 503"}
-    assert all(each.report.adds_up for each in seen)
-
-
-async def test_cancelling_ends_at_once_and_leaves_products_pending(tmp_path: Path) -> None:
-    seen: list[Progress] = []
-    service = ModelCatalog()
-    service.gate = asyncio.Event()
-    rows = [*numbered(200), product("p1", title="New")]
-    job = job_of(service, rows, concurrency=3, on_progress=seen.append, digests=tmp_path / "digests")
-    running = asyncio.create_task(job.run())
-    await service.until_in_flight(3)
-    running.cancel()
-    async with asyncio.timeout(2):
-        with pytest.raises(asyncio.CancelledError):
-            await running
-    assert service.cancelled == 3
-    assert not asyncio.all_tasks() - {asyncio.current_task()}
-    assert (seen[-1].report.read, seen[-1].report.pending, seen[-1].in_flight) == (201, 176, 0)
-    assert seen[-1].report.adds_up
-
-
-@pytest.mark.parametrize("call", [1, 2, 3, 8])
-async def test_progress_that_raises_ends_the_load_with_its_error(call: int) -> None:
-    calls = 0
-
-    def fail(progress: Progress) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == call:
-            raise ZeroDivisionError("the bar broke")
-
-    rows = [*numbered(300), *numbered(300)]
-    error = await stopped(job_of(ModelCatalog(), rows, concurrency=2, on_progress=fail))
-    assert isinstance(error.__cause__, ZeroDivisionError)
 
 
 async def test_a_dry_run_sends_nothing_and_forecasts_what_the_real_one_takes() -> None:
@@ -271,15 +183,6 @@ async def test_a_dry_run_sends_nothing_and_forecasts_what_the_real_one_takes() -
         )
     )
     assert planned.forecast.quota_minutes == 0
-
-
-async def test_a_dry_run_needs_neither_host_nor_credentials() -> None:
-    session = session_of(ModelCatalog())
-    session.config = Config()
-    session.authenticators._by_kind.clear()
-    rows = [*numbered(3), product("p1", title="New")]
-    report = await job_of(ModelCatalog(), rows, session=session, dry_run=True).run()
-    assert (report.pending, report.forecast and report.forecast.requests) == (4, 2)
 
 
 # Bounds ------------------------------------------------------------------------------------------------------------

@@ -61,11 +61,6 @@ async def test_a_line_that_cannot_be_read_says_where_and_the_next_one_is_read(
     assert rows[2].shape == product("c")
 
 
-async def test_what_can_be_read_of_a_bad_line_is_kept(tmp_path: Path) -> None:
-    (row,) = await read(write(tmp_path / "feed.jsonl", b'{"id": "b", "title": "f\xfcr"}\n'))
-    assert row.known_id == "b"
-
-
 # One array ---------------------------------------------------------------------------------------------------------
 
 
@@ -123,19 +118,6 @@ async def test_products_mappings_and_asynchronous_ones_are_read_alike() -> None:
 
     for source in ([Product(**product("a")), product("b")], iter(products("a", "b")), later()):
         assert [row.shape for row in await read(source)] == products("a", "b")
-
-
-async def test_null_says_nothing_numbers_are_texts_and_images_may_be_an_array() -> None:
-    item = product(
-        "a", gtin=17, mpn=1.5, color=None, inventory=3, additional_image_link=["https://a.b/1", "https://a.b/2"]
-    )
-    (row,) = await read([{**item, "color": None, "size": "", "Shelf": 9}])
-    assert row.shape == {
-        **product("a", gtin="17", mpn="1.5", inventory=3),
-        "additional_image_link": "https://a.b/1,https://a.b/2",
-    }
-    (row,) = await read([product("a", title=["x", "y"])])
-    assert row.shape["title"] == ["x", "y"]
 
 
 async def test_nan_and_blank_texts_say_nothing() -> None:
@@ -235,12 +217,6 @@ async def test_a_product_around_an_array_of_products_is_refused(tmp_path: Path) 
     file = write(tmp_path / "feed.json", json.dumps(product("a") | {"related": products("b", "c")}))
     with pytest.raises(InvalidInput, match='both "related" and the object around it may be rows'):
         await read(file)
-
-
-async def test_two_arrays_of_products_are_refused_with_their_names(tmp_path: Path) -> None:
-    document = {"de": {"products": products("a")}, "fr": {"products": products("b")}}
-    with pytest.raises(InvalidInput, match=r'both "de\.products" and "fr\.products" may be rows'):
-        await read(write(tmp_path / "feed.json", json.dumps(document)))
 
 
 async def test_an_item_that_is_no_product_ends_the_input() -> None:

@@ -4,6 +4,7 @@ import io
 import json
 import math
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ async def test_a_whole_number_of_any_type_is_the_same_identifier(field: str, num
         (numpy.float32(2**24), INEXACT),
         (Decimal("1E+20"), INEXACT),
         (math.inf, INFINITE),
+        (Decimal("-Infinity"), INFINITE),
         (1000.5, NOT_TEXT),
+        (Fraction(1, 2), NOT_TEXT),
         (Decimal("0.1"), NOT_TEXT),
     ],
     ids=str,

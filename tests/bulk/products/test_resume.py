@@ -18,7 +18,6 @@ from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.bulk.products import batcher
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.reports import RowIssue, UpsertReport
-from tests.bulk.memory_journal import MemoryJournal
 from tests.bulk.model_transport import refusal
 from tests.bulk.products.model_catalog import (
     FAULTS,
@@ -35,6 +34,7 @@ from tests.bulk.products.model_catalog import (
     result,
     results,
 )
+from tests.bulk.resuming import FULL, End, MemoryJournal
 
 OUTCOMES: Final = ("read", "accepted", "created", "updated", "unchanged", "rejected", "pending", "warnings")
 
@@ -70,15 +70,8 @@ ROW: Final = st.builds(
 )
 
 
-@attrs.frozen
-class End:
-    """A run is ended at one of its writes; whether that write is there afterwards."""
-
-    lives: int
-    keeps_last: bool
-
-
-END: Final = st.builds(End, lives=st.integers(1, 25), keeps_last=st.booleans())
+END: Final = st.builds(End, st.sampled_from(("full", "full but kept")), st.integers(1, 25))
+"""A run is ended at one of its writes, which is there afterwards or not."""
 
 
 @attrs.frozen
@@ -122,14 +115,14 @@ async def resumed(
     """The report of the last run, each one before it ended in its own way. What was confirmed is not sent again."""
     journal = MemoryJournal()
     for end in (*chosen.ends, None):
-        journal.revive(None if end is None else end.lives, keeps_last=end is not None and end.keeps_last)
+        journal.end = end
         confirmed = set(journal.by_row)
         service.requests.clear()
         job = job_of(service, rows, journal=journal, concurrency=chosen.concurrency, **options)
         try:
             report = await asyncio.wait_for(job.run(), 20)
         except BulkError as ended:
-            if end is None or "the journal is dead" not in str(ended):
+            if end is None or FULL not in str(ended):
                 raise
         again = {int(each["custom_label_1"][4:]) for r in service.requests for each in r if "custom_label_1" in each}
         assert not again & confirmed
@@ -194,16 +187,6 @@ def _refused(rows: Sequence[Shape]) -> set[str]:
 
 
 # One by one --------------------------------------------------------------------------------------------------------
-
-
-async def test_a_load_that_was_stopped_goes_on_and_reports_all_of_it(path: Path) -> None:
-    service = ModelCatalog([None, None, refusal(403)])
-    error = await stopped(service, numbered(100), journal=path, concurrency=1)
-    assert (error.report.accepted, error.report.pending) == (50, 50)
-    first, service.requests = sent(service)[:50], []
-    report = await job_of(service, numbered(100), journal=path).run()
-    assert counts(report, "read", "accepted", "created", "resumed", "requests") == [100, 100, 100, 50, 2]
-    assert sorted(first + sent(service)) == sorted(each["id"] for each in numbered(100))
 
 
 def by_row(issue: RowIssue) -> int:
@@ -304,16 +287,10 @@ async def test_an_input_that_cannot_be_used_leaves_a_journal_that_takes_the_righ
     assert (report.created, report.resumed) == (1, 0)
 
 
-@pytest.mark.parametrize("role", ["the input itself", "the rejects file, too", "the digest file, too"])
-async def test_the_journal_is_no_other_file_of_the_load(path: Path, tmp_path: Path, role: str) -> None:
+async def test_the_journal_is_not_the_input(tmp_path: Path) -> None:
     feed = csv_file(tmp_path / "feed.csv", line("a"))
-    files: dict[str, dict[str, Any]] = {
-        "the input itself": {"journal": tmp_path / "." / "feed.csv"},
-        "the rejects file, too": {"journal": path, "rejects": str(path)},
-        "the digest file, too": {"journal": path, "digests": str(path)},
-    }
-    with pytest.raises(InvalidInput, match=rf"^journal is {role} \(.*\); choose another path"):
-        job_of(ModelCatalog(), feed, **files[role])
+    with pytest.raises(InvalidInput, match=r"^journal is the input itself \(.*\); choose another path"):
+        job_of(ModelCatalog(), feed, journal=tmp_path / "." / "feed.csv")
 
 
 async def test_a_load_that_is_cancelled_keeps_what_was_confirmed(path: Path) -> None:
@@ -328,7 +305,7 @@ async def test_a_load_that_is_cancelled_keeps_what_was_confirmed(path: Path) -> 
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert (journal.state, journal.closed, len(journal.by_row)) == ("interrupted", 1, 25)
+    assert (journal.state, journal.is_open, len(journal.by_row)) == ("interrupted", False, 25)
     assert journal.counts["accepted"] == 25
     service.gate = None
     report = await job_of(service, numbered(100), journal=journal).run()

@@ -5,7 +5,6 @@ import contextlib
 import json
 import re
 import sqlite3
-import stat
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from socialapi.bulk.products.snapshot import Digests, digest_of
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, OutcomeUnknown
 from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import LoadForecast, Progress, UpsertReport
+from tests.bulk.input_files import write
 from tests.bulk.model_transport import answer, refusal
 from tests.bulk.products.model_catalog import (
     REFUSED,
@@ -34,6 +34,7 @@ from tests.bulk.products.model_catalog import (
     result,
     results,
 )
+from tests.support.files import content_of
 
 LOST: Final = OutcomeUnknown("lost", "host")
 
@@ -62,24 +63,8 @@ async def stopped(service: ModelCatalog, rows: list[Shape], path: Path, **option
     return str(caught.value), report
 
 
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
-
 def is_there(path: Path) -> bool:
     return path.exists()
-
-
-def write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-
-
-def content_of(path: Path) -> bytes:
-    return path.read_bytes()
-
-
-def sent(service: ModelCatalog) -> list[str]:
-    return sorted(each["id"] for request in service.requests for each in request)
 
 
 # What has not changed ----------------------------------------------------------------------------------------------
@@ -105,15 +90,6 @@ async def test_of_repeated_ids_the_last_one_counts_and_all_are_sent(path: Path) 
     report = await load(service, [product("a", title="New"), product("a", title="Newer")], path)
     assert (report.skipped, report.updated) == (1, 1)
     assert service.products["a"]["title"] == "Newer"
-
-
-async def test_a_repetition_of_what_was_loaded_last_is_sent_if_another_came_before_it(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, products("a"), path)
-    report = await load(service, [product("a", title="New"), product("a")], path)
-    assert (report.skipped, report.updated) == (0, 2)
-    assert service.products["a"] == product("a")
-    assert (await load(service, products("a"), path)).skipped == 1
 
 
 async def test_an_update_that_is_refused_leaves_no_digest_of_the_former_content(path: Path) -> None:

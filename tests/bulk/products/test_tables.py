@@ -24,12 +24,6 @@ async def test_a_row_is_a_product_and_an_empty_cell_says_nothing(tmp_path: Path)
     assert first.problem is None
 
 
-async def test_names_are_found_however_feeds_write_them(tmp_path: Path) -> None:
-    header = "G:ID, Title ,g:description,Availability,condition,Price,link,Image-Link,Brand,shelf"
-    (row,) = await read(csv_file(tmp_path / "feed.csv", line("a") + ",9", header=header))
-    assert row.shape == product("a")
-
-
 @pytest.mark.parametrize(
     ("header", "says"),
     [
@@ -69,23 +63,6 @@ async def test_wrong_headers_are_one_sentence_with_the_line(tmp_path: Path, head
     if "quotation" in says:
         says = "line 1, column 10: a quotation mark is not closed before the end of the file"
     assert said == f"{file}: {says}"
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"PK\x03\x04", "this looks like a binary file, an Excel workbook or a zip archive"),
-        (b"\x00\x01\x02\n" * 20, "this looks like a binary file: give CSV, JSON or XML in UTF-8, or Parquet"),
-        (b"x" * 2 * MB, "line 1, column 1: a cell has more than 131,072 characters"),
-        (b"id," + b"x" * 200_000, "line 1, column 2: a cell has more than 131,072 characters"),
-    ],
-)
-async def test_a_file_that_is_no_feed_says_so(tmp_path: Path, content: bytes, says: str) -> None:
-    file = tmp_path / "feed.csv"
-    file.write_bytes(content)
-    rows, said = await read_until(file, InvalidInput)
-    assert not rows
-    assert said.startswith(f"{file}: {says}")
 
 
 @pytest.mark.parametrize(
@@ -159,37 +136,6 @@ async def test_a_column_that_no_product_has_may_hold_anything(tmp_path: Path) ->
     (row,) = await read(file)
     assert row.problem is None
     assert row.shape == product("a")
-
-
-@pytest.mark.parametrize(
-    ("cell", "read_as"),
-    [
-        ("7", 7),
-        (" 12 ", 12),
-        ("7.0", 7),
-        ("7.50", "7.50"),
-        ("7e3", "7e3"),
-        ("-1", 0),
-        ("many", "many"),
-        ("9" * 30, "9" * 30),
-        ("٣", "٣"),
-    ],
-)
-async def test_a_whole_number_is_read_where_one_is_meant(tmp_path: Path, cell: str, read_as: object) -> None:
-    (row,) = await read(csv_file(tmp_path / "feed.csv", f"{line('a')},{cell}", header=f"{HEADER},inventory"))
-    assert row.shape["inventory"] == read_as
-
-
-async def test_the_columns_of_a_rejects_file_are_passed_over(tmp_path: Path) -> None:
-    file = csv_file(tmp_path / "feed.csv", f"7,price,wrong,{line('a')}", header=f"row,field,reason,{HEADER}")
-    (row,) = await read(file)
-    assert row.shape == product("a")
-    assert row.values == line("a").split(",")
-    bad = csv_file(
-        tmp_path / "bad.csv", f"7,price,wrong,{line('a', price='1' + chr(0))}", header=f"row,field,reason,{HEADER}"
-    )
-    (row,) = await read(bad)
-    assert row.problem == ("price", "line 2, column 9: holds a NUL byte")
 
 
 async def test_the_columns_of_a_rejects_file_do_not_count_as_ignored(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Feeds that are tables, and feeds in files of other kinds than text."""
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,10 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from pyarrow import parquet
 
 from socialapi.errors import InvalidInput
-from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, products, read
+from tests.bulk.input_files import in_parquet
+from tests.bulk.products.model_catalog import product, products, read
 
 SHAPES = products("a", "b")
 
@@ -20,13 +19,6 @@ def as_table(*ids: str | None) -> pyarrow.Table:
     """A table of products with these ids."""
     table = pyarrow.Table.from_pylist([product("b")] * len(ids))
     return table.set_column(0, "g:id", [ids])
-
-
-def in_parquet(table: pyarrow.Table) -> io.BytesIO:
-    file = io.BytesIO()
-    parquet.write_table(table, file)
-    file.seek(0)
-    return file
 
 
 @pytest.mark.parametrize(
@@ -61,9 +53,3 @@ async def test_a_table_without_a_column_that_every_product_needs_is_refused_as_a
     for source in (table, in_parquet(table)):
         with pytest.raises(InvalidInput, match=r'there is no column price .*columns=\{"price": "<column>"\}'):
             await read(source)
-
-
-async def test_a_table_is_loaded_as_a_feed_is() -> None:
-    catalog = ModelCatalog()
-    report = await job_of(catalog, polars.DataFrame([*SHAPES, {"id": "c", "title": "No price"}])).run()
-    assert (report.read, report.created, report.rejected) == (3, 2, 1)

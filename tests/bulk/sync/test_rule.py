@@ -20,19 +20,12 @@ from socialapi._speedups import Digests
 from socialapi.bulk.inputs import iterables as iterable_reader
 from socialapi.bulk.sync import snapshot as sync_snapshot
 from socialapi.bulk.sync.buckets import KINDS
-from socialapi.bulk.sync.job import sync
-from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.bulk.sync.scratch import remove_scratch
 from socialapi.bulk.sync.snapshot import Snapshot
-from socialapi.client import Client
-from socialapi.emulator import Emulator
 from socialapi.errors import BulkError
 from socialapi.internal.sqlite_file import SqliteFile
 from socialapi.models.audiences import AudienceUser
-from socialapi.session.options import CallOptions
-from socialapi.session.transport import Transport
-from tests.bulk.model_service import DESTINATION, FAULTS, ModelService
-from tests.bulk.model_transport import session_of
+from tests.bulk.model_service import FAULTS, ModelService, synced
 
 pytestmark = pytest.mark.slow
 
@@ -148,39 +141,7 @@ class Killer:
         return ended
 
 
-@attrs.frozen
-class Step:
-    desired: Desired
-    killed_after: int | None
-
-
 rows = st.lists(st.frozensets(st.sampled_from(NAMES), min_size=1, max_size=3), min_size=1, max_size=4)
-steps = st.lists(st.builds(Step, rows, st.none() | st.integers(0, 110)), min_size=1, max_size=5)
-
-
-async def follow_on_the_emulator(plan: Sequence[Step], path: Path) -> None:
-    killer = Killer()
-    async with Emulator() as emulator:
-        ids = (emulator.seed["account_ids"][0], emulator.seed["custom_audience_ids"][0])
-        config = attrs.evolve(emulator.config, max_operations=2)
-        async with Client(config, emulator.credentials) as client:
-            audience = client.ads.account(ids[0]).custom_audience(ids[1])
-            with killer.watching(*STEPS, (Transport, "send")):
-                for step in [*plan, Step(plan[-1].desired, None)]:
-                    running = audience.sync(users(step.desired), snapshot=path, max_removal_share=1.0)
-                    ended = await killer.ends(running, step.killed_after)
-                    members = emulator.members(*ids)
-                    sure, everything = await held(path)
-                    assert sure <= members <= everything
-                    if not ended:
-                        assert members == identifiers(step.desired) == sure == everything
-
-
-@settings(max_examples=25)
-@given(steps)
-def test_after_any_syncs_and_kills_the_members_are_what_was_desired_last(plan: Sequence[Step]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(follow_on_the_emulator(plan, Path(folder) / "snapshot"))
 
 
 @attrs.frozen
@@ -200,12 +161,11 @@ faulty_steps = st.lists(
 async def follow_with_faults(plan: Sequence[FaultyStep], seed: int, path: Path, packing: Any) -> None:
     killer = Killer()
     service = ModelService(rng=random.Random(seed), faults=(*FAULTS, "operation_error"))
-    options = SyncOptions(snapshot=path, max_removal_share=1.0, packing=packing)
+    options: dict[str, Any] = {"max_removal_share": 1.0, "packing": packing, "settings": {"max_operations": 2}}
     with killer.watching(*STEPS, (ModelService, "send")):
         for step in [*plan, FaultyStep(plan[-1].desired, 0.0, None)]:
             service._likely = step.likely
-            session = session_of(service, max_operations=2)
-            running = sync(session, DESTINATION, users(step.desired), options, CallOptions.interactive(session.config))
+            running = synced(service, users(step.desired), path, **options)
             try:
                 ended = await killer.ends(running, step.killed_after)
             except BulkError:

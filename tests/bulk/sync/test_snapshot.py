@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import sqlite3
-import stat
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +18,7 @@ from socialapi.bulk.sync.buckets import digests_of
 from socialapi.bulk.sync.scratch import FILES, scratch_folder
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
 from socialapi.errors import ConfigurationError
+from tests.support.files import mode_of, names_in
 
 NOW: Final = 1_000_000
 SOON: Final = NOW + 100
@@ -45,14 +45,6 @@ def held(path: Path) -> Held:
 
 def bytes_in(folder: Path) -> bytes:
     return b"".join(each.read_bytes() for each in folder.rglob("*") if each.is_file())
-
-
-def files_in(folder: Path) -> set[str]:
-    return {each.name for each in folder.iterdir()}
-
-
-def mode_of(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
 
 
 def shown(blocks: Iterable[RowBlock]) -> list[tuple[Action, int, list[str]]]:
@@ -99,42 +91,6 @@ async def ended(snapshot: Snapshot, path: Path) -> Held:
     return held(path)
 
 
-async def test_what_was_accepted_is_held_for_sure_and_the_file_is_its_owners(tmp_path: Path) -> None:
-    path = tmp_path / "snapshot"
-    await holding(path, row(1, ADA, BOB), row(2, EVE, until=SOON + 1))
-    assert held(path) == {ADA: (LATER, LATER), BOB: (LATER, LATER), EVE: (SOON + 1, SOON + 1)}
-    assert mode_of(path) == 0o600
-
-
-async def test_a_row_is_added_whole_when_one_of_its_identifiers_is_not_held(tmp_path: Path) -> None:
-    await holding(tmp_path / "snapshot", row(1, ADA))
-    snapshot = await opened(tmp_path / "snapshot")
-    assert await compared(snapshot, row(1, ADA), row(4, ADA, BOB), row(9, ADA)) == Difference(
-        known=1, additions=1, removals=0
-    )
-    assert shown(await snapshot.additions()) == [(Action("Update"), 1, [ADA.hex(), BOB.hex()])]
-    assert await snapshot.additions() == []
-    assert await snapshot.numbers_of([1]) == {1: 4}
-    await snapshot.aclose()
-
-
-async def test_what_is_not_desired_is_removed_one_identifier_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "snapshot"
-    await holding(path, row(1, ADA, BOB), row(2, EVE))
-    snapshot = await opened(path)
-    assert await compared(snapshot, row(1, EVE)) == Difference(known=3, additions=0, removals=2)
-    await snapshot.announce(now=NOW)
-    assert shown(await snapshot.removals()) == [
-        (Action("Delete"), 1, [ADA.hex()]),
-        (Action("Delete"), 2, [BOB.hex()]),
-    ]
-    assert await snapshot.removals() == []
-    await snapshot.accept("Delete", [[1]])
-    await snapshot.finish()
-    await snapshot.aclose()
-    assert held(path) == {BOB: (0, LATER), EVE: (LATER, LATER)}
-
-
 async def test_an_addition_without_an_answer_is_perhaps_held_added_again_and_removed_when_not_desired(
     tmp_path: Path,
 ) -> None:
@@ -150,23 +106,6 @@ async def test_an_addition_without_an_answer_is_perhaps_held_added_again_and_rem
     snapshot = await opened(path)
     assert await compared(snapshot) == Difference(known=1, additions=0, removals=1)
     await snapshot.aclose()
-
-
-@pytest.mark.parametrize("is_finished", [True, False])
-async def test_of_additions_that_were_broken_off_what_was_accepted_is_held(tmp_path: Path, is_finished: bool) -> None:
-    path = tmp_path / "snapshot"
-    await holding(path, *(row(number, bytes([number]) * 32) for number in range(8, 15)))
-    snapshot = await opened(path)
-    found = await compared(snapshot, *(row(number, bytes([number]) * 32) for number in range(1, 8)))
-    assert (found.additions, found.removals) == (7, 7)
-    await send_additions(snapshot)
-    await snapshot.accept("Update", [[2, 3, 5], [7]])
-    if is_finished:
-        await snapshot.finish()
-    # No removal was handed out: what was held is held.
-    assert {digest[0]: bounds for digest, bounds in (await ended(snapshot, path)).items()} == {
-        number: (0 if number in (1, 4, 6) else LATER, LATER) for number in range(1, 15)
-    }
 
 
 @pytest.mark.parametrize("is_finished", [True, False])
@@ -287,14 +226,6 @@ async def test_what_ends_soon_is_added_again_only_to_last_longer(tmp_path: Path,
     await snapshot.aclose()
 
 
-async def test_a_row_is_added_with_its_times(tmp_path: Path) -> None:
-    snapshot = await opened(tmp_path / "snapshot")
-    ends = "2026-12-01T00:00:00.500000Z"
-    await compared(snapshot, row(1, ADA, expires_at=ends))
-    assert shown(await snapshot.additions()) == [(Action("Update", None, ends), 1, [ADA.hex()])]
-    await snapshot.aclose()
-
-
 async def test_rows_of_one_block_keep_their_numbers_and_their_gaps(tmp_path: Path) -> None:
     path = tmp_path / "snapshot"
     await holding(path, row(1, BOB))
@@ -331,7 +262,7 @@ async def test_nothing_of_a_sync_stays_but_what_is_held(tmp_path: Path) -> None:
     everything = bytes_in(tmp_path)
     await snapshot.aclose()
     assert (ADA in everything, BOB in everything, EVE in everything) == (True, True, False)
-    assert files_in(tmp_path) == {"snapshot"}
+    assert names_in(tmp_path) == ["snapshot"]
 
 
 async def test_a_snapshot_takes_at_most_36_bytes_an_identifier_after_a_first_sync(tmp_path: Path) -> None:

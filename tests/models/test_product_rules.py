@@ -280,6 +280,12 @@ def with_filter(**filtered: Any) -> dict[str, Any]:
     return {"name": "Cheap", "type": "FILTERED", "filters": [one]}
 
 
+def test_no_other_attribute_and_operator_is_accepted() -> None:
+    attribute, operator = broken(ProductSetDraft, with_filter(attribute="brand", operator="IS"))
+    assert attribute.startswith("filters[0].attribute: must be one of price, product_type, ")
+    assert operator.startswith("filters[0].operator: must be one of GREATER_THAN, EQUAL_TO, ")
+
+
 def test_a_set_has_what_its_type_needs() -> None:
     manual = {"name": "Front page", "type": "MANUAL", "product_keys": ["k"], "description": "By hand"}
     assert broken(ProductSetDraft, manual) == []

@@ -41,17 +41,6 @@ async def test_curated_categories_of_any_of_the_countries(ads: Ads) -> None:
         assert {name for _, name in broken(await ads.get(CURATED, country_codes=wrong))} == {"country_codes"}
 
 
-async def test_a_curated_category_has_the_documented_fields(ads: Ads) -> None:
-    listed = (await ads.get(CURATED, count=2)).data[1]
-    reply = await ads.get(f"{CURATED}/{listed['id']}")
-    assert reply.data == listed
-    assert set(listed) == {
-        *("id", "name", "description", "country_codes", "publisher_user_ids"),
-        *("videos_monetized_in_last_thirty_days", "created_at", "updated_at"),
-    }
-    assert missing(await ads.get(f"{CURATED}/nosuch")) == ["curated_category_id"]
-
-
 async def test_a_line_item_is_put_beside_a_category_once(ads: Ads) -> None:
     made = await ads.post(PAIRS, line_item_id="8xdpj", curated_category_id="cc0000")
     assert made.status == 200

@@ -14,10 +14,6 @@ from tests.cli.terminal import Printed, last_json
 
 CATALOG: Final = "7pc01"
 TO_CATALOG: Final = ("--catalog", CATALOG)
-JSON_KEYS: Final = {
-    *("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries"),
-    *("created", "updated", "unchanged", "skipped", "vanished", "deleted"),
-}
 
 
 def upsert(file: Path | str, *options: str) -> int:
@@ -69,23 +65,6 @@ def test_rejected_products_end_with_1_and_are_named(service: Emulator, tmp_path:
     corrected.write_text(rejects.read_text("utf-8").replace("free", "1 EUR"), "utf-8")
     assert upsert(corrected, "--json") == 0
     assert last_json(printed.readouterr().out)["created"] == 7
-
-
-def test_json_is_the_last_line_of_standard_output(service: Emulator, tmp_path: Path, printed: Printed) -> None:
-    file = csv_file(tmp_path / "feed.csv", line("a"), line("NW-1001"), line("b", price="1"))
-    assert upsert(file, "--json", "--concurrency", "1") == 1
-    report = last_json(printed.readouterr().out)
-    assert report.keys() >= JSON_KEYS
-    assert {key: report[key] for key in JSON_KEYS} == {
-        **dict.fromkeys(JSON_KEYS, 0),
-        "read": 3,
-        "accepted": 2,
-        "created": 1,
-        "updated": 1,
-        "rejected": 1,
-        "warnings": 2,
-        "requests": 1,
-    }
 
 
 def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_listed(
@@ -182,17 +161,6 @@ def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
     assert err.count("\n") == 1 or "--help" in err
     assert not out
     assert not service.requests
-
-
-def test_a_catalog_that_is_not_there_ends_with_3_and_the_report(
-    service: Emulator, tmp_path: Path, printed: Printed
-) -> None:
-    file = csv_file(tmp_path / "feed.csv", line("a"))
-    assert app.run(["catalog", "upsert", str(file), "--catalog", "nowhere"]) == 3
-    out, err = printed.readouterr()
-    assert ["pending", "1"] in [each.split() for each in out.splitlines()]
-    assert "loading the same file again is safe" in out
-    assert ": 404" in err
 
 
 def test_catalogs_are_listed_and_created(service: Emulator, printed: Printed) -> None:

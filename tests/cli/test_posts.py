@@ -47,20 +47,6 @@ async def test_json_has_what_was_asked_for_and_the_author_if_included(ready: She
         assert post["author"].keys() == {"id", "name", "username"}
 
 
-async def test_a_table_has_a_column_for_each_field_that_was_asked_for(ready: Shell, emulator: Emulator) -> None:
-    read = ("posts", "by-user", emulator.seed["user_ids"][0], "--limit", "5", "--fields")
-    fields = "created_at,public_metrics,lang,text,in_reply_to_user_id"
-    table = (await ready.run(*read, fields)).rows
-    assert table[0] == ["ID", "TIME", "TEXT", "PUBLIC_METRICS", "LANG", "IN_REPLY_TO_USER_ID"]
-    posts = (await ready.run(*read, fields, "--json")).objects
-    for post, (id_, time, _, metrics, lang, reply) in zip(posts, table[1:], strict=True):
-        assert (id_, lang, reply) == (post["id"], post["lang"], post.get("in_reply_to_user_id", "-"))
-        assert time == post["created_at"].replace(".000Z", "Z")
-        assert json.loads(metrics) == post["public_metrics"]
-    csv = await ready.run(*read, "lang,text,lang", "--output", "csv")
-    assert csv.out.splitlines()[0] == "id,text,lang"
-
-
 @pytest.mark.parametrize(
     ("options", "size"),
     [

@@ -7,7 +7,6 @@ import contextlib
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -325,43 +324,6 @@ def test_a_receiver_whose_disk_fills_up_refuses_events_and_loses_none(
 # Files of another version ------------------------------------------------------------------------------------------
 
 
-def version_of(path: Path) -> int:
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def set_version(path: Path, version: int) -> bytes:
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        connection.execute(f"PRAGMA user_version = {version}")
-    return path.read_bytes()
-
-
-def test_files_of_another_version_are_left_alone_and_say_what_to_do(
-    job: Job, emulator: Service, tmp_path: Path
-) -> None:
-    reset(emulator)
-    folder = tmp_path / "job"
-    folder.mkdir()
-    arguments = job.arguments(folder, emulator)
-    with started(emulator, arguments, folder) as process:
-        kill_after(emulator, 5, process)
-    for name in job.files:
-        path = folder / name
-        ours = version_of(path)
-        requests = len(emulator.requests())
-        for other in (ours - 1, ours + 1):
-            before = set_version(path, other)
-            end = run(emulator, arguments, folder)
-            assert end.status == 2
-            assert f"{path} was written by another version of this package" in end.err
-            assert path.read_bytes() == before
-        assert len(emulator.requests()) == requests
-        set_version(path, ours)
-    check_end(job, emulator, run(emulator, arguments, folder))
-    check_sent(job, emulator, 1)
-
-
 # Two processes at once ---------------------------------------------------------------------------------------------
 
 
@@ -403,28 +365,3 @@ def test_of_two_processes_with_the_same_files_one_works_and_the_other_says_who(
         assert is_at_once or ends[0].status == 2, ends[0].err
         check_end(job, emulator, run(emulator, arguments, folder))
         check_sent(job, emulator, 1)
-
-
-def test_two_jobs_of_their_own_files_fill_one_audience_exactly(
-    emulator: Service, tmp_path: Path, proof_scale: float
-) -> None:
-    """Both are killed now and then, while the other one goes on."""
-    rng = random.Random(20_261_125)
-    rows = int(ROWS * proof_scale)
-    reset(emulator)
-    commands, expected = [], set()
-    for name, people in (("first", range(rows)), ("second", range(rows // 2, rows + rows // 2))):
-        folder = tmp_path / name
-        folder.mkdir()
-        expected |= write_people(folder / "people.csv", people)
-        upload = ("upload", str(folder / "people.csv"), "--journal", str(folder / "journal"))
-        commands.append((audience_arguments(emulator, *upload), folder))
-    for _ in range(5 if proof_scale == 1 else 1):
-        with contextlib.ExitStack() as stack:
-            processes = [stack.enter_context(started(emulator, *each)) for each in commands]
-            for process in rng.sample(processes, 2):
-                kill_after(emulator, rng.randint(1, 10), process)
-    with contextlib.ExitStack() as stack:
-        ends = [ended(process) for process in [stack.enter_context(started(emulator, *each)) for each in commands]]
-    assert [(end.status, end.report["read"], end.report["accepted"]) for end in ends] == [(0, rows, rows)] * 2
-    assert emulator.members() == expected

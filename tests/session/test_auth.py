@@ -1,7 +1,6 @@
 """App-only tokens against the emulator: one fetched for everybody, renewed when dead, not asked for too often."""
 
 import asyncio
-import base64
 import sys
 from pathlib import Path
 from typing import Any
@@ -80,15 +79,6 @@ async def test_fifty_first_calls_at_once_fetch_one_token() -> None:
         fetched = [record for record in emulator.requests if record.path == "/oauth2/token"]
         assert len(fetched) == 1
         assert len([record for record in emulator.requests if record.path == "/2/webhooks"]) == 50
-
-
-async def test_the_token_is_asked_for_as_documented() -> None:
-    async with Server(then=Tokens()) as server, client_of(server, credentials=(APP,)) as client:
-        await get(client)
-    request = server.requests[0]
-    assert (request.method, request.path, request.body) == ("POST", "/oauth2/token", b"grant_type=client_credentials")
-    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
-    assert base64.b64decode(request.headers["authorization"].removeprefix("Basic ")) == b"app-key:app-key-secret"
 
 
 FETCH_ONE = """
@@ -212,20 +202,6 @@ async def test_callers_who_waited_for_a_token_share_the_refusal_and_later_ones_a
         assert len(server.requests) == 1
         await client.oauth.app_only_token()
         assert len(server.requests) == 2
-
-
-async def test_the_emulator_says_99_when_a_token_is_asked_for_too_often(clock: VirtualClock) -> None:
-    async with Emulator(rate_limits={"app_only_tokens": (1, 60.0)}) as emulator:
-        for number in range(2):
-            async with Client(emulator.config, emulator.credentials, clock=clock) as client:
-                if number == 0:
-                    await client.oauth.app_only_token()
-                    continue
-                for _ in range(3):
-                    with pytest.raises(Forbidden) as caught:
-                        await client.oauth.app_only_token()
-                    assert caught.value.codes == (99,)
-        assert len(emulator.requests) == 2
 
 
 # Tokens that cannot be had

@@ -20,35 +20,6 @@ def upsert(file: Path | str, *options: str) -> int:
     return app.run(["catalog", "upsert", str(file), *TO_CATALOG, *options])
 
 
-def test_a_clean_file_ends_with_0_and_a_table(service: Emulator, tmp_path: Path, printed: Printed) -> None:
-    file = csv_file(
-        tmp_path / "feed.csv", *(f"{line(str(n))},Shoes" for n in range(30)), header=f"{HEADER},product_type"
-    )
-    assert upsert(file) == 0
-    out, err = printed.readouterr()
-    assert [each.split() for each in out.splitlines()[:14]] == [
-        ["read", "30"],
-        ["accepted", "30"],
-        ["created", "30"],
-        ["updated", "0"],
-        ["unchanged", "0"],
-        ["skipped", "0"],
-        ["rejected", "0"],
-        ["duplicate", "0"],
-        ["pending", "0"],
-        ["warnings", "0"],
-        ["requests", "2"],
-        ["retries", "0"],
-        ["vanished", "0"],
-        ["deleted", "0"],
-    ]
-    assert "rows/s" in out
-    assert "quota" not in out
-    assert "\x1b" not in out + err
-    assert not err
-    assert service.products(CATALOG)["7"]["price"] == "10.00 EUR"
-
-
 def test_rejected_products_end_with_1_and_are_named(service: Emulator, tmp_path: Path, printed: Printed) -> None:
     bad = [line(f"SKU-{n}", price="free") for n in range(7)]
     file, rejects = csv_file(tmp_path / "feed.csv", line("a"), *bad), tmp_path / "rejects.csv"

@@ -151,13 +151,6 @@ def test_a_load_goes_on_with_the_values_that_its_feed_lacks(
     assert service.products(CATALOG)["a"]["brand"] == "Set by hand"
 
 
-def test_the_table_says_what_earlier_runs_did(service: Emulator, feed: Path, journal: Path, printed: Printed) -> None:
-    assert upsert(feed, journal) == 0
-    assert "of earlier runs" not in printed.readouterr().out
-    assert upsert(feed, journal) == 0
-    assert ["of", "earlier", "runs", "60"] in [each.split() for each in printed.readouterr().out.splitlines()]
-
-
 def test_a_job_that_cannot_be_listed_runs_and_is_resumed_by_its_journal(
     service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
@@ -306,21 +299,6 @@ async def test_journals_of_a_folder_are_listed_whoever_made_them(
 
 
 # Forgetting them ---------------------------------------------------------------------------------------------------
-
-
-def test_a_finished_job_is_forgotten_with_all_its_files(
-    service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
-) -> None:
-    assert upsert(feed, journal) == 0
-    (job_id,) = ids_in(state)
-    beside = [journal.with_name(journal.name + suffix) for suffix in ("-wal", "-shm")]
-    for each in beside:
-        each.touch()
-    assert jobs("forget", job_id) == 0
-    assert not any(each.exists() for each in (journal, *beside))
-    assert ids_in(state) == []
-    assert jobs("show", job_id) == 2
-    assert f"there is neither a job {job_id} (see `socialapi jobs list`) nor a file" in printed.readouterr().err
 
 
 async def test_a_job_that_is_not_finished_is_forgotten_only_on_purpose(

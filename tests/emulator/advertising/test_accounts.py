@@ -86,22 +86,6 @@ async def test_what_the_sandbox_does_is_not_there_on_the_normal_host(ads: Ads) -
         assert (reply.status, sorted(reply.headers["Allow"].split(", "))) == (405, allowed.split(", "))
 
 
-async def test_a_deleted_test_account_is_seen_only_when_asked_for(ads: Ads) -> None:
-    made = await created(ads)
-    reply = await sandbox(made, "DELETE")
-    assert (reply.status, reply.data["id"], reply.data["deleted"]) == (200, made.account, True)
-    assert missing_account(await sandbox(made, "DELETE"))
-    assert missing_account(await made.get(""))
-    assert missing_account(await made.put("", name="x"))
-    assert missing_account(await made.get("/features", with_deleted="true"))
-    assert (await made.get("", with_deleted="true")).data == reply.data
-    assert missing(await made.get("", with_deleted="false")) == ["account_id"]
-    assert made.account not in await accounts(ads)
-    assert made.account in await accounts(ads, with_deleted="true")
-    upload = await ads.ask.upload([], path=made.path("/custom_audiences/1nmth/users"))
-    assert missing_account(upload)
-
-
 def missing_account(reply: Reply) -> bool:
     return missing(reply) == ["account_id"]
 

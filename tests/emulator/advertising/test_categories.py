@@ -87,17 +87,3 @@ async def test_the_category_is_changed_even_where_the_line_item_was_deleted(ads:
     made = (await ads.post(PAIRS, line_item_id="8xdpe", curated_category_id="cc0000")).data
     await ads.delete("/line_items/8xdpe")
     assert (await ads.put(f"{PAIRS}/{made['id']}", curated_category_id="cc0001")).status == 200
-
-
-async def test_a_deleted_one_is_found_when_asked_for(ads: Ads) -> None:
-    reply = await ads.delete(f"{PAIRS}/c00000")
-    assert (reply.status, reply.data["deleted"]) == (200, True)
-    for again in (
-        await ads.delete(f"{PAIRS}/c00000"),
-        await ads.put(f"{PAIRS}/c00000", line_item_id="8xdpe"),
-        await ads.get(f"{PAIRS}/c00000"),
-        await ads.get(f"{PAIRS}/c00000", with_deleted="false"),
-        await ads.get(f"{PAIRS}/nosuch", with_deleted="true"),
-    ):
-        assert missing(again) == ["line_item_curated_category_id"]
-    assert (await ads.get(f"{PAIRS}/c00000", with_deleted="true")).data == reply.data

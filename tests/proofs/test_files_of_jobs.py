@@ -7,6 +7,7 @@ import contextlib
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -322,6 +323,43 @@ def test_a_receiver_whose_disk_fills_up_refuses_events_and_loses_none(
 
 
 # Files of another version ------------------------------------------------------------------------------------------
+
+
+def version_of(path: Path) -> int:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def set_version(path: Path, version: int) -> bytes:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        connection.execute(f"PRAGMA user_version = {version}")
+    return path.read_bytes()
+
+
+def test_files_of_another_version_are_left_alone_and_say_what_to_do(
+    job: Job, emulator: Service, tmp_path: Path
+) -> None:
+    reset(emulator)
+    folder = tmp_path / "job"
+    folder.mkdir()
+    arguments = job.arguments(folder, emulator)
+    with started(emulator, arguments, folder) as process:
+        kill_after(emulator, 5, process)
+    for name in job.files:
+        path = folder / name
+        ours = version_of(path)
+        requests = len(emulator.requests())
+        for other in (ours - 1, ours + 1):
+            before = set_version(path, other)
+            end = run(emulator, arguments, folder)
+            assert end.status == 2
+            assert f"{path} was written by another version of this package" in end.err
+            assert path.read_bytes() == before
+        assert len(emulator.requests()) == requests
+        set_version(path, ours)
+    check_end(job, emulator, run(emulator, arguments, folder))
+    check_sent(job, emulator, 1)
 
 
 # Two processes at once ---------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """App-only tokens against the emulator: one fetched for everybody, renewed when dead, not asked for too often."""
 
 import asyncio
+import base64
 import sys
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,15 @@ async def test_fifty_first_calls_at_once_fetch_one_token() -> None:
         fetched = [record for record in emulator.requests if record.path == "/oauth2/token"]
         assert len(fetched) == 1
         assert len([record for record in emulator.requests if record.path == "/2/webhooks"]) == 50
+
+
+async def test_the_token_is_asked_for_as_documented() -> None:
+    async with Server(then=Tokens()) as server, client_of(server, credentials=(APP,)) as client:
+        await get(client)
+    request = server.requests[0]
+    assert (request.method, request.path, request.body) == ("POST", "/oauth2/token", b"grant_type=client_credentials")
+    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert base64.b64decode(request.headers["authorization"].removeprefix("Basic ")) == b"app-key:app-key-secret"
 
 
 FETCH_ONE = """

@@ -229,25 +229,6 @@ async def test_of_bodies_on_their_way_that_are_equally_large_the_oldest_are_give
 # Where and with what it runs ---------------------------------------------------------------------------------------
 
 
-async def test_it_is_mounted_below_a_prefix_of_another_application() -> None:
-    receiver = Receiver(SECRET)
-    app = web.Application()
-
-    async def other(request: web.Request) -> web.Response:
-        return web.Response(text="other")
-
-    app.router.add_get("/other", other)
-    app.add_subapp("/hooks", receiver)
-    async with running(app) as sender:
-        assert (await sender.challenge("?crc_token=a", path="/other")).text == "other"
-        assert (await sender.challenge("?crc_token=a")).status == 404
-        for path in ("/hooks", "/hooks/", "/hooks/a/b"):
-            answer = await sender.challenge("?crc_token=a", path=path)
-            assert orjson.loads(answer.text) == response_token("a")
-            assert (await sender.post(event(None), path=path)).status == 200
-    assert len(await rest(receiver)) == 3  # the end of the application is the end of the iteration
-
-
 async def test_during_rotation_the_first_secret_answers_and_all_are_accepted() -> None:
     receiver = Receiver(["new", "old"])
     async with running(receiver) as sender:

@@ -1,7 +1,6 @@
 """Reading pages, and asking for the next one."""
 
 import datetime
-import itertools
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -295,17 +294,6 @@ def test_the_parts_are_walked_through_one_after_another() -> None:
 def test_a_position_in_another_collection_is_refused(token: str) -> None:
     with pytest.raises(InvalidInput, match="start is a position in another collection"):
         PARTS.ask({}, token)
-
-
-@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 40))
-def test_a_walk_in_a_circle_is_noticed_with_few_tokens(before: int, circle: int, most: int) -> None:
-    pages = before + circle
-    tokens = itertools.chain(range(1, pages), itertools.cycle(range(before, pages)))
-    read, fetched = ReadTokens(None, most), 1
-    while not read.repeats(str(next(tokens))):
-        fetched += 1
-        assert len(read) <= most + 1
-    assert pages <= fetched <= (pages if circle <= most else 3 * pages)
 
 
 def test_of_a_long_walk_a_thousand_tokens_are_remembered() -> None:

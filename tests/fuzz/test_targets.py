@@ -4,7 +4,6 @@ what is kept.
 
 import ast
 import functools
-import logging
 import sys
 import threading
 import tracemalloc
@@ -19,10 +18,9 @@ from hypothesis import strategies as st
 import socialapi
 from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.inputs import files
-from socialapi.errors import InvalidInput
 from tests.fuzz.kept import FOLDER, inputs_of
 from tests.fuzz.table import ALL
-from tests.fuzz.target import MARKER, MARKER_BYTE, TARGETS, Target, outcome
+from tests.fuzz.target import MARKER_BYTE, TARGETS, Target
 
 pytestmark = [pytest.mark.xdist_group("fuzz"), pytest.mark.timeout(300)]  # the replay is made once, by one worker
 
@@ -238,46 +236,3 @@ def test_no_input_that_is_kept_takes_much_more_memory_than_its_size(name: str) -
         finally:
             tracemalloc.stop()
         assert most <= MAX_MEMORY_BYTES, each.name
-
-
-# The targets themselves ------------------------------------------------------------------------------------------------
-
-
-def broken(run: Any, data: bytes, **options: Any) -> str:
-    """What a target of one function makes of an input: nothing, or what it finds."""
-    target = Target(name="x", run=run, covers=(), **options)
-    found = outcome(lambda: target(data), AssertionError, KeyError, RuntimeError)
-    return "" if found is None else found[0]
-
-
-def refuse(error: Exception) -> Any:
-    def run(_: bytes) -> None:
-        raise error
-
-    return run
-
-
-def test_a_target_finds_what_is_no_refusal_what_shows_a_value_and_what_takes_too_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert broken(lambda _: None, b"x") == ""
-    assert broken(refuse(InvalidInput("no")), b"x") == ""
-    assert broken(refuse(KeyError("no")), b"x") == "KeyError"
-    assert broken(refuse(KeyError("no")), b"x", refusals=(KeyError,)) == ""
-    assert broken(refuse(InvalidInput(f"no {MARKER.decode()}")), b"x") == "AssertionError"
-    assert broken(refuse(InvalidInput(f"no {MARKER.decode()}")), b"x", hides=False) == ""
-    assert (
-        broken(lambda data: logging.getLogger("socialapi").error("%s", data.decode()), MARKER_BYTE) == "AssertionError"
-    )
-    monkeypatch.setattr("tests.fuzz.target.MAX_SECONDS", 0.0)
-    assert broken(lambda _: None, b"x") == "AssertionError"
-
-
-def test_a_refusal_shows_a_value_also_by_what_led_to_it() -> None:
-    def run(data: bytes) -> None:
-        try:
-            refuse(KeyError(data.decode()))(data)
-        except KeyError:
-            raise InvalidInput("no") from None
-
-    assert broken(run, MARKER_BYTE) == "AssertionError"

@@ -226,35 +226,6 @@ async def test_a_whole_program_runs_against_the_sandbox(raw: Asker, service: Emu
     assert (await ask(raw, "GET", "/nothing", host="ads-sandbox")).status == 404
 
 
-# What is there, and what is not ---------------------------------------------------------------------------------------
-
-
-async def test_a_404_names_what_was_not_found(raw: Asker, client: Client) -> None:
-    def said(reply: Reply) -> list[tuple[str, str]]:
-        assert reply.status == 404
-        return [(error["parameter"], error["message"]) for error in reply.json["errors"]]
-
-    path = f"/ads/12/accounts/{raw.account}/custom_audiences/nosuch/users"
-    reply = await raw.upload([operation({"email": [digest("ada")]})], path=path)
-    assert said(reply) == [("custom_audience_id", "there is no such custom audience: nosuch")]
-    reply = await ask(raw, "POST", "/line_item_curated_categories", line_item_id="x1", curated_category_id="x2")
-    assert said(reply) == [
-        ("line_item_id", "there is no such line item: x1"),
-        ("curated_category_id", "there is no such curated category: x2"),
-    ]
-    user_id = raw.emulator.seed["user_ids"][0]
-    reply = await ask(raw, "POST", "/tweet", as_user_id=user_id, media_keys=f"{IMAGE},3_9", card_uri="card://x")
-    assert said(reply) == [
-        ("media_keys", "there is no such media keys: 3_9"),
-        ("card_uri", "there is no such card uri: card://x"),
-    ]
-    for path, name in ((f"audiences/{raw.account}/nosuch/members", "nosuch"), ("catalogs/c9/products", "c9")):
-        missing = await raw.control("GET", path)
-        assert (missing.status, name in missing.json["errors"][0]["message"]) == (404, True)
-    with pytest.raises(NotFound, match="there is no such line item: nosuch"):
-        await client.ads.account(raw.account).line_items.delete("nosuch")
-
-
 # Product sets ---------------------------------------------------------------------------------------------------------
 
 

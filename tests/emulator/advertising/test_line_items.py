@@ -8,7 +8,6 @@ from socialapi.emulator.clock import timestamp
 from tests.emulator.advertising.asking_ads import Ads, broken, missing
 
 WEBSITE, REACH, FOLLOWERS, PREROLL = "8xdpe", "8xdpf", "8xdpg", "8xdpj"
-APP_ENGAGEMENTS, NETWORK = "8xdpl", "8xdpm"
 
 
 async def test_a_change_is_kept_and_moves_updated_at(ads: Ads) -> None:
@@ -55,14 +54,6 @@ WRONG, MISSING = "INVALID_PARAMETER", "MISSING_PARAMETER"
 @pytest.mark.parametrize(
     ("line_item_id", "changes", "errors"),
     [
-        (WEBSITE, {BID: ""}, [(MISSING, BID)]),
-        (WEBSITE, {"total_budget_amount_local_micro": 24_999_999}, [(WRONG, DAILY)]),
-        (APP_ENGAGEMENTS, {"android_app_store_identifier": ""}, [(MISSING, "ios_app_store_identifier")]),
-        (
-            NETWORK,
-            {"advertiser_domain": "", "categories": ""},
-            [(MISSING, "advertiser_domain"), (MISSING, "categories")],
-        ),
         (PREROLL, {"categories": ""}, [(WRONG, "categories")]),
         (PREROLL, {"categories": "IAB17,IAB18,IAB20"}, [(WRONG, "categories")]),
         (PREROLL, {"categories": "IAB17,SPORTS"}, [(WRONG, "categories")]),

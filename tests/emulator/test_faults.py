@@ -64,6 +64,16 @@ async def test_a_fault_without_a_path_waits_for_a_request_that_asks_for_no_token
     assert (await ask.send("POST", path)).status == 418
 
 
+async def test_html_answers_a_page(ask: Asker) -> None:
+    ask.emulator.faults.add("html", retry_after_seconds=0.5)
+    reply = await ask.upload(updates(1))
+    assert reply.status == 503
+    assert reply.headers["Content-Type"].startswith("text/html")
+    assert reply.headers["Retry-After"] == "0.5"
+    assert "503 Service Unavailable" in reply.text
+    assert ask.members() == set()
+
+
 @pytest.mark.parametrize(("fault", "applied"), [("reset_before", 0), ("reset_after", 2)])
 async def test_a_reset_cuts_the_connection_before_or_after_the_request_is_processed(
     ask: Asker, fault: str, applied: int

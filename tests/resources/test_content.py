@@ -6,6 +6,7 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
+from socialapi.types import NoteInfo
 from tests.support.clients import client_of
 from tests.support.server import Server, answer
 
@@ -27,3 +28,19 @@ async def test_count_based_operators_are_sent_without_a_warning(operator: str) -
             warnings.simplefilter("error")
             assert await client.news.search(f"cats {operator}100").collect() == []
     assert [each.path for each in server.requests] == [f"/2/news/search?query=cats%20{operator[:-1]}%3A100"]
+
+
+async def test_a_note_has_typed_fields(client: Client, service: Emulator) -> None:
+    info = NoteInfo(
+        text="It was June: https://a.example/",
+        classification="misinformed_or_potentially_misleading",
+        misleading_tags=["factual_error"],
+        trustworthy_sources=True,
+    )
+    post_id = int(service.seed["post_ids"][0])
+    note = await client.notes.submit(post_id=post_id, info=info, test_mode=True)
+    assert note.extra == {"post_id": str(post_id), "info": info.to_dict(), "test_mode": True}
+    evaluated = await client.notes.evaluate(post_id=post_id, note_text="It was June.")
+    assert evaluated.claim_opinion_score == evaluated.extra["claim_opinion_score"]
+    with pytest.raises(errors.InvalidInput, match="test_mod is not a parameter: did you mean test_mode"):
+        await client.notes.submit(test_mod=True)

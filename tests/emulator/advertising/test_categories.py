@@ -41,6 +41,17 @@ async def test_curated_categories_of_any_of_the_countries(ads: Ads) -> None:
         assert {name for _, name in broken(await ads.get(CURATED, country_codes=wrong))} == {"country_codes"}
 
 
+async def test_a_curated_category_has_the_documented_fields(ads: Ads) -> None:
+    listed = (await ads.get(CURATED, count=2)).data[1]
+    reply = await ads.get(f"{CURATED}/{listed['id']}")
+    assert reply.data == listed
+    assert set(listed) == {
+        *("id", "name", "description", "country_codes", "publisher_user_ids"),
+        *("videos_monetized_in_last_thirty_days", "created_at", "updated_at"),
+    }
+    assert missing(await ads.get(f"{CURATED}/nosuch")) == ["curated_category_id"]
+
+
 async def test_a_line_item_is_put_beside_a_category_once(ads: Ads) -> None:
     made = await ads.post(PAIRS, line_item_id="8xdpj", curated_category_id="cc0000")
     assert made.status == 200
@@ -87,3 +98,17 @@ async def test_the_category_is_changed_even_where_the_line_item_was_deleted(ads:
     made = (await ads.post(PAIRS, line_item_id="8xdpe", curated_category_id="cc0000")).data
     await ads.delete("/line_items/8xdpe")
     assert (await ads.put(f"{PAIRS}/{made['id']}", curated_category_id="cc0001")).status == 200
+
+
+async def test_a_deleted_one_is_found_when_asked_for(ads: Ads) -> None:
+    reply = await ads.delete(f"{PAIRS}/c00000")
+    assert (reply.status, reply.data["deleted"]) == (200, True)
+    for again in (
+        await ads.delete(f"{PAIRS}/c00000"),
+        await ads.put(f"{PAIRS}/c00000", line_item_id="8xdpe"),
+        await ads.get(f"{PAIRS}/c00000"),
+        await ads.get(f"{PAIRS}/c00000", with_deleted="false"),
+        await ads.get(f"{PAIRS}/nosuch", with_deleted="true"),
+    ):
+        assert missing(again) == ["line_item_curated_category_id"]
+    assert (await ads.get(f"{PAIRS}/c00000", with_deleted="true")).data == reply.data

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from socialapi.emulator.clock import timestamp
 from tests.emulator.advertising.asking_ads import Ads, broken, missing
 from tests.emulator.creatives.asking_creatives import (
     GIF,
@@ -141,17 +140,24 @@ async def test_media_are_in_the_library_of_the_account(ads: Ads) -> None:
     assert missing(reply) == ["slides[0][0].media_key"]
 
 
-async def test_a_change_moves_updated_at(ads: Ads) -> None:
+async def test_what_is_given_takes_the_place_of_what_was_there(ads: Ads) -> None:
+    made = await create(ads, **slides(IMAGE, VIDEO))
+    path = f"{CARDS}/{made['id']}"
+    assert (await json(ads, "PUT", path, {})).data == made
     ads.ask.emulator.advance(60)
-    before = timestamp(ads.ask.emulator.state.clock.now())
-    card, conversation = (ads.ask.emulator.seed[kind][0] for kind in ("card_ids", "video_conversation_card_ids"))
-    for reply in (
-        await json(ads, "PUT", f"{CARDS}/{card}", {"name": "New"}),
-        await ads.put(f"{CARDS}/video_conversation/{conversation}", name="New"),
-        await ads.put(f"/media_library/{IMAGE}", name="New"),
-    ):
-        assert (reply.status, reply.data["name"]) == (200, "New")
-        assert reply.data["updated_at"] >= before
+    renamed = (await json(ads, "PUT", path, {"name": "Other"})).data
+    assert renamed == {**made, "name": "Other", "updated_at": renamed["updated_at"]}
+    assert renamed["updated_at"] > made["updated_at"]
+    changed = (await json(ads, "PUT", path, LAYOUTS["VIDEO_APP"])).data
+    assert (changed["card_type"], changed["components"]) == ("VIDEO_APP", LAYOUTS["VIDEO_APP"]["components"])
+    assert "slides" not in changed
+    back = (await json(ads, "PUT", path, {"name": "Slides", **slides(VIDEO)})).data
+    assert (back["card_type"], back["name"], set(back)) == (
+        *("VIDEO_MULTI_DEST_CAROUSEL_WEBSITE", "Slides"),
+        FIELDS - {"components"} | {"slides"},
+    )
+    assert (await ads.get(path)).data == back
+    assert missing(await json(ads, "PUT", f"{CARDS}/nosuch", {"name": "x"})) == ["card_id"]
 
 
 async def test_image_conversation_cards_are_deleted(ads: Ads) -> None:

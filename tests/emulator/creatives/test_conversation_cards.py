@@ -80,6 +80,30 @@ async def test_media_are_what_they_are_named_for(ads: Ads) -> None:
     assert missing(await create(second(ads))) == ["media_key"]
 
 
+async def test_a_card_is_changed_as_long_as_the_whole_keeps_the_rules(ads: Ads) -> None:
+    made = (await create(ads)).data
+    path = f"{CARDS}/{made['id']}"
+    assert (await ads.put(path)).data == made
+    assert broken(await ads.put(path, title="")) == [(NEEDED, "title")]
+    assert broken(await ads.put(path, second_cta="#x")) == [(NEEDED, "second_cta_tweet")]
+    ads.ask.emulator.advance(60)
+    changed = (await ads.put(path, second_cta="#x", second_cta_tweet="x", title="")).data
+    assert changed == {
+        **made,
+        "second_cta": "#x",
+        "second_cta_tweet": "x",
+        "title": None,
+        "updated_at": changed["updated_at"],
+    }
+    assert changed["updated_at"] > made["updated_at"]
+    assert broken(await ads.put(path, second_cta="")) == [(NEEDED, "title")]
+    assert broken(await ads.put(path, second_cta_tweet="")) == [(NEEDED, "second_cta_tweet")]
+    assert broken(await ads.put(path, first_cta="")) == [(INVALID, "first_cta")]
+    assert broken(await ads.put(path, media_key=IMAGE)) == [(INVALID, "media_key")]
+    assert missing(await ads.put(path, media_key="nosuch")) == ["media_key"]
+    assert missing(await ads.put(f"{CARDS}/nosuch", name="x")) == ["card_id"]
+
+
 async def test_cards_are_listed(ads: Ads) -> None:
     ids = list(ads.ask.emulator.seed["video_conversation_card_ids"])
     pages = await ads.ids(CARDS, count=5)

@@ -10,6 +10,7 @@ from tests.emulator.creatives.asking_creatives import (
     GIF,
     IMAGE,
     OF_SOMEBODY_ELSE,
+    OTHER_IMAGE,
     UPLOADED_GIF,
     UPLOADED_IMAGE,
     UPLOADED_VIDEO,
@@ -113,3 +114,36 @@ async def test_a_poster_is_an_image(ads: Ads) -> None:
         assert broken(reply) == [("INVALID_PARAMETER", "poster_media_key")]
     reply = await ads.put(f"{LIBRARY}/{VIDEO}", poster_media_key="nosuch")
     assert missing(reply) == ["poster_media_key"]
+
+
+async def test_what_is_said_of_a_medium_is_changed_and_taken_back(ads: Ads) -> None:
+    path = f"{LIBRARY}/{VIDEO}"
+    before = (await ads.get(path)).data
+    assert (await ads.put(path)).data == before
+    ads.ask.emulator.advance(60)
+    changed = (await ads.put(path, title="New", poster_media_key=OTHER_IMAGE)).data
+    image = (await ads.get(f"{LIBRARY}/{OTHER_IMAGE}")).data
+    assert changed == {
+        **before,
+        "title": "New",
+        "poster_media_key": OTHER_IMAGE,
+        "poster_media_url": image["media_url"],
+        "updated_at": changed["updated_at"],
+    }
+    assert changed["updated_at"] > before["updated_at"]
+    cleared = (await ads.put(path, title="", poster_media_key="")).data
+    assert (cleared["title"], cleared["poster_media_key"]) == (None, None)
+    assert cleared["poster_media_url"].endswith("/first-frame.jpg")
+    assert missing(await ads.put(f"{LIBRARY}/{UPLOADED_VIDEO}", name="x")) == ["media_key"]
+
+
+async def test_a_deleted_medium_is_gone_and_can_be_added_again(ads: Ads) -> None:
+    path = f"{LIBRARY}/{VIDEO}"
+    gone = await ads.delete(path)
+    assert gone.data["deleted"] is True
+    assert missing(await ads.get(path)) == ["media_key"]
+    assert missing(await ads.delete(path)) == ["media_key"]
+    assert VIDEO not in list(itertools.chain(*(await keys(ads))))
+    again = (await ads.post(LIBRARY, media_key=VIDEO, name="Again")).data
+    assert (again["deleted"], again["name"], again["title"], again["tweeted"]) == (False, "Again", None, False)
+    assert (await ads.get(path)).data == again

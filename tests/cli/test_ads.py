@@ -285,9 +285,11 @@ async def test_a_fraction_is_not_rounded(shell: Shell, arguments: tuple[str, ...
 
 async def test_a_record_shows_whatever_the_service_says(ready: Shell) -> None:
     record = {"id": "l", "bid_amount_local_micro": 1_500_000, "brand_new": {"a": [1]}, "placements": [], "name": "a\nb"}
+    record["categories"] = ["IAB1", "IAB2"]
     async with Server(then=answer({"data": record})) as server:
         ready.put(ADS_URL=server.url)
         printed = fields(await ready.run(*UPDATE, "--status", "active"))
+    assert printed.pop("categories") == "IAB1, IAB2"
     assert printed == {"id": "l", "bid_amount": "1.5", "brand_new": '{"a":[1]}', "name": "a b"}
 
 

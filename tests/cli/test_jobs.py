@@ -151,6 +151,13 @@ def test_a_load_goes_on_with_the_values_that_its_feed_lacks(
     assert service.products(CATALOG)["a"]["brand"] == "Set by hand"
 
 
+def test_the_table_says_what_earlier_runs_did(service: Emulator, feed: Path, journal: Path, printed: Printed) -> None:
+    assert upsert(feed, journal) == 0
+    assert "of earlier runs" not in printed.readouterr().out
+    assert upsert(feed, journal) == 0
+    assert ["of", "earlier", "runs", "60"] in [each.split() for each in printed.readouterr().out.splitlines()]
+
+
 def test_a_job_that_cannot_be_listed_runs_and_is_resumed_by_its_journal(
     service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:

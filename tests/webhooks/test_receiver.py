@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from socialapi.errors import ConfigurationError
-from socialapi.webhooks import ActivityEvent, Receiver, endpoint, queue
+from socialapi.webhooks import Receiver, endpoint, queue
 from tests.support.waiting import until
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, rest, running, signature, take
 
@@ -48,19 +48,6 @@ async def test_a_challenge_is_answered(sender: Sender, receiver: Receiver, path:
 
 
 # Events ------------------------------------------------------------------------------------------------------------
-
-
-async def test_a_genuine_event_is_answered_before_anybody_handles_it(sender: Sender, receiver: Receiver) -> None:
-    answer = await sender.post(event(1, text="hello"))
-    assert (answer.status, answer.text) == (200, "")
-    (got,) = await take(receiver, 1)
-    assert isinstance(got, ActivityEvent)
-    assert (got.event_type, got.event_id, got.payload, got.content) == (
-        "post.create",
-        "1",
-        {"text": "hello"},
-        event(1, text="hello"),
-    )
 
 
 async def test_events_without_an_id_are_warned_of_once(

@@ -91,6 +91,11 @@ def test_a_whole_number_is_the_text_of_an_id(given: Any) -> None:
     assert shaped(int, given) == int(given)
 
 
+@pytest.mark.parametrize("given", [True, 1.0, None, b"1", [1], np.bool_(True), np.array([1, 2])])
+def test_nothing_else_is_an_id(given: Any) -> None:
+    assert broken_rules(AnyId, shaped(AnyId, given), now=NOW)
+
+
 @pytest.mark.parametrize(
     ("given", "shape"), [(Colour.RED, "red"), (Level.HIGH, 3), (Loud("really"), "really"), (np.str_("a"), "a")]
 )

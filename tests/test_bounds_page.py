@@ -187,43 +187,6 @@ def test_every_limit_of_a_setting_is_on_the_page() -> None:
     assert [name for name in limits if f"`Config.{name}`" not in text and name not in others] == []
 
 
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("class A:\n    def __init__(self):\n        self._known: dict[str, int] = {}", "m.py A.__init__ _known"),
-        ("class A:\n    def __init__(self):\n        self._tasks = set()", "m.py A.__init__ _tasks"),
-        ("import asyncio\nasync def f(q):\n    await asyncio.wait_for(q.get(), 3)", "m.py f wait_for"),
-        ("import collections\nclass A:\n    def f(self):\n        return collections.deque[int]()", "m.py A.f deque"),
-        ("import functools\n@functools.cache\ndef f(x):\n    return x", "m.py f cache"),
-        ("async def f(reader):\n    return await reader.read()", "m.py f read"),
-        ("import asyncio\nqueue = asyncio.Queue()", "m.py - Queue"),
-        (
-            "import attrs\nfrom collections import deque\nclass A:\n    x = attrs.field(factory=deque)",
-            "m.py A x",
-        ),
-        ("import attrs\nclass A:\n    x: list[int] = attrs.field(factory=list)", "m.py A x"),
-        ("class A:\n    def __init__(self):\n        self._finished: list[int] = []", "m.py A.__init__ _finished"),
-        ("found = []", "m.py - found"),
-        ("async def f(queue):\n    return await queue.get()", "m.py f get"),
-        ("import asyncio\nasync def f(tasks):\n    await asyncio.gather(*tasks)", "m.py f gather"),
-    ],
-)
-def test_a_new_place_is_found(source: str, found: str) -> None:
-    assert list(places_of("m.py", ast.parse(source))) == [found]
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import asyncio\nasync def f():\n    await asyncio.sleep(0)",
-        "x = ','.join(y)",
-        "def f():\n    found = {}; rows = []",
-    ],
-)
-def test_what_lets_others_run_joins_texts_or_ends_with_its_function_is_no_place(source: str) -> None:
-    assert list(places_of("m.py", ast.parse(source))) == []
-
-
 async def test_the_identities_that_a_receiver_remembers_take_what_the_page_says() -> None:
     window = inspect.signature(Receiver).parameters["dedup_window"].default
     store = MemoryStore(max_queue=1, dedup_window=window)

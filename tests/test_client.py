@@ -9,8 +9,6 @@ from urllib.parse import unquote
 
 import aiohttp
 import pytest
-import yarl
-from aioresponses import aioresponses as AioResponses  # noqa: N812  # a class with the name of its module
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -125,32 +123,6 @@ async def test_a_body_that_cannot_be_sent_is_refused() -> None:
     async with client_of("http://localhost:1") as client:
         with pytest.raises(InvalidInput, match="cannot be sent as JSON"):
             await client.request("POST", "/2/x", json={"a": {1, 2}})
-
-
-# The shape of requests, without a server
-
-
-async def test_an_upload_is_sent_as_documented(socialapi_responses: AioResponses) -> None:
-    url = "https://ads.example.com/12/accounts/18ce5/custom_audiences/4f2a/users"
-    socialapi_responses.post(url, payload={"data": {"success_count": 1, "total_count": 1}})
-    async with Client(Config(ads_url="https://ads.example.com"), [USER]) as client:
-        counts = await client.ads.account("18ce5").custom_audience("4f2a").send([OPERATION])
-    assert (counts.success_count, counts.total_count) == (1, 1)
-    ((call,),) = socialapi_responses.requests.values()
-    assert call.kwargs["headers"]["Content-Type"] == "application/json"
-    assert call.kwargs["headers"]["Authorization"].startswith("OAuth oauth_nonce=")
-    assert call.kwargs["allow_redirects"] is False
-
-
-async def test_a_list_is_deleted_as_documented(socialapi_responses: AioResponses) -> None:
-    url = "https://ads.example.com/12/accounts/18ce5/do_not_reach_lists/7b2f1"
-    socialapi_responses.delete(
-        url, payload={"data": {"id": "7b2f1", "name": "Complaints", "deleted": True}, "request": {}}
-    )
-    async with Client(Config(ads_url="https://ads.example.com"), [USER]) as client:
-        deleted = await client.ads.account("18ce5").do_not_reach_list("7b2f1").delete()
-    assert (deleted.id, deleted.name, deleted.deleted) == ("7b2f1", "Complaints", True)
-    assert list(socialapi_responses.requests) == [("DELETE", yarl.URL(url))]
 
 
 # Views

@@ -79,60 +79,6 @@ def test_what_the_parameters_and_results_of_a_client_are_is_at_the_top(name: str
     assert ("socialapi", name) in PUBLIC
 
 
-# The walk itself, on a package that hides something of every kind.
-
-SOURCES: Final = {
-    "__init__.py": "if TYPE_CHECKING:\n    from toy.front import Front as Front\nelse:\n    __getattr__, __all__ = lazily()",
-    "front.py": """
-from typing import TYPE_CHECKING, Literal, Annotated
-from toy.inside import Base, Made
-if TYPE_CHECKING:
-    from toy.inside import Late, Quoted, Attribute
-class Front(Base[int]):
-    field: Made
-    def __init__(self, _clock: Late) -> None:
-        self.shown: Attribute = 1
-        self._hidden: Hidden = 2
-    def method(self, given: "list[Quoted] | None", mode: Literal["Nothing"]) -> Annotated[Alias, Rule()]: ...
-    def _private(self) -> Hidden: ...
-class Hidden: ...
-class Element: ...
-Alias = dict[str, Element]
-""",
-    "inside.py": """
-class Base:
-    @property
-    def inherited(self) -> Inherited: ...
-class Inherited: ...
-class Made:
-    def __init__(self, session: Session) -> None: ...
-    def other(self) -> Deeper: ...
-class Session: ...
-class Deeper: ...
-class Late: ...
-class Quoted: ...
-class Attribute: ...
-""",
-}
-
-
-@pytest.fixture
-def toy(tmp_path: Path) -> Package:
-    (tmp_path / "toy").mkdir()
-    for name, source in SOURCES.items():
-        (tmp_path / "toy" / name).write_text(source, "utf-8")
-    return Package(tmp_path / "toy")
-
-
-def test_the_walk_sees_strings_late_imports_attributes_aliases_and_what_is_inherited(toy: Package) -> None:
-    signatures = Signatures(toy, not_made_by_users=frozenset({Name("toy.inside", "Made")}), opaque=frozenset())
-    signatures.follow("toy", "Front", "is public")
-    assert {name.name for name in signatures.found} == {
-        *("Front", "Made", "Late", "Attribute", "Quoted", "Alias", "Element", "Inherited", "Deeper"),
-    }
-    assert signatures.found[Name("toy.front", "Element")] == "toy.front.Alias"
-
-
 @pytest.mark.parametrize(
     ("method", "declared", "default"),
     [

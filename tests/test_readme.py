@@ -585,34 +585,3 @@ def test_prose_keeps_to_the_width_of_a_page(page: Path) -> None:
     for number, line in prose(page.read_text("utf-8")):
         fits = len(line) <= MAX_COLUMNS or line.lstrip().startswith("|")
         assert fits, f"{page.name}:{number} has {len(line)} columns"
-
-
-# The tools above ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("shown", "printed"),
-    [
-        ("", "a"),
-        ("a", ""),
-        ("a", "a\nb"),
-        ("a b c", "a b d"),
-        ("a … c", "a b\nc"),
-        ("read 100", "read 99"),
-        ("read 100,000 rows", "read 99,999 rows"),
-        ("yes", "no"),
-        ("a.c", "abc"),
-        ("a\n…\nd", "a\nb\nc\n"),
-    ],
-)
-def test_what_does_not_depend_on_the_run_has_to_be_the_same(shown: str, printed: str) -> None:
-    assert not matches(shown, printed)
-
-
-def test_a_console_block_is_compared_and_a_failure_has_to_be_shown(tmp_path: Path) -> None:
-    with Shell(tmp_path, os.environ) as shell:
-        run_console(Snippet("console", 1, "$ echo a; \\\n> echo b\na\nb\n$ false\n$ echo $?\n1\n"), shell)
-        with pytest.raises(AssertionError, match=r"README.md:1: \$ false\s+ended with status 1"):
-            run_console(Snippet("console", 1, "$ false\n"), shell)
-        with pytest.raises(AssertionError, match=r"(?s)README.md:1: \$ echo a\s+shows:\s+b\s+but printed:\s+a"):
-            run_console(Snippet("console", 1, "$ echo a\nb\n"), shell)

@@ -20,7 +20,7 @@ from rich.pretty import pretty_repr
 from socialapi import AudienceUser, Bearer, Client, FileTokenCache, OAuth2User, Operation
 from socialapi.credentials import Credentials
 from socialapi.emulator import Emulator
-from socialapi.errors import ApiError, BulkError, SocialApiError, TransportError
+from socialapi.errors import BulkError, SocialApiError, TransportError
 from socialapi.routes import platform as routes
 from socialapi.session.network import Proxy
 from socialapi.wire.request import Request
@@ -274,13 +274,3 @@ def test_what_a_program_may_print_shows_nothing() -> None:
     assert leaks(pretty_repr(objects)) == []  # which prints the fields of attrs classes itself
     for credential in CREDENTIALS:
         assert [field.name for field in attrs.fields(type(credential)) if field.repr] == []
-
-
-def test_the_search_finds_what_is_planted() -> None:
-    """The tests above are worth what this one says."""
-    inner = ApiError(400, headers={"x": SECRETS["bearer"]})
-    outer = TransportError("lost")
-    outer.__context__ = inner
-    assert any(leaks(line) for line in told_by(outer))
-    assert any(leaks(line) for line in told_by(ValueError(PEOPLE["email"].upper())))
-    assert not any(leaks(line) for line in told_by(TransportError("lost")))

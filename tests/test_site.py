@@ -4,9 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-import pytest
-
-from docs.site import api, build, check
+from docs.site import api, build
 from tests.support.signatures import PUBLIC
 
 ROOT: Final = Path(__file__).parents[1]
@@ -94,57 +92,3 @@ def test_the_page_of_an_example_says_what_it_is_for_and_what_to_change() -> None
 def test_an_escaped_bar_in_the_code_of_a_table_is_a_bar_in_the_site() -> None:
     assert r"`str \| None`" in (ROOT / "docs" / "resources.md").read_text("utf-8")
     assert "`str | None`" in PAGES["resources.md"]
-
-
-# What was built
-
-
-def built(tmp_path: Path, **pages: str) -> list[str]:
-    """What is wrong with a site of these pages, which have no API reference."""
-    for name, text in pages.items():
-        (tmp_path / f"{name}.html").write_text(text)
-    return check.faults_of(tmp_path, {})
-
-
-def test_a_site_whose_links_and_anchors_are_there_has_no_faults(tmp_path: Path) -> None:
-    other = '<h1 id="top">Other</h1><a name="old"></a><a href="https://example.com/">out</a>'
-    links = (
-        '<a href="other.html">1</a><a href="other.html#top">2</a><a href="other.html#old">3</a><a href="#here">4</a>'
-    )
-    assert not built(tmp_path, index=f'<p id="here">{links}<a href="/other.html">5</a></p>', other=other)
-
-
-@pytest.mark.parametrize(
-    ("body", "fault"),
-    [
-        ('<a href="missing.html">', "links to missing.html, which does not exist"),
-        ('<a href="#nowhere">', "links to #nowhere, whose page has no such anchor"),
-        ('<a href="index.html#no%20where">', "links to index.html#no%20where, whose page has no such anchor"),
-        (
-            '<a href="http://example.com/">',
-            "links to http://example.com/, which is no address of the form https://host/path",
-        ),
-        ('<a href="//example.com/">', "links to //example.com/, which is no address of the form https://host/path"),
-        ('<p id="a"><b id="a">', "the anchor #a is there twice"),
-        ('<script src="https://cdn.example/x.js">', "loads https://cdn.example/x.js from another host"),
-        ('<link rel="stylesheet" href="//cdn.example/x.css">', "loads //cdn.example/x.css from another host"),
-        ('<link rel="preconnect" href="https://cdn.example">', "loads https://cdn.example from another host"),
-        ('<img src="plot.svg">', "loads plot.svg, which does not exist"),
-    ],
-)
-def test_a_fault_of_a_page_is_named(tmp_path: Path, body: str, fault: str) -> None:
-    assert built(tmp_path, index=body) == [f"index.html: {fault}"]
-
-
-def test_a_style_that_loads_from_another_host_is_named(tmp_path: Path) -> None:
-    (tmp_path / "site.css").write_text(
-        'a { background: url(local.png) } b { background: url("https://cdn.example/b.png") }'
-    )
-    assert built(tmp_path) == ["site.css: loads https://cdn.example/b.png from another host"]
-
-
-def test_an_entry_that_the_reference_lacks_is_named(tmp_path: Path) -> None:
-    (tmp_path / "api").mkdir()
-    (tmp_path / "api" / "socialapi.html").write_text('<h2 id="socialapi.Client">')
-    entries = {"socialapi.Client": "socialapi.md", "socialapi.Config": "socialapi.md"}
-    assert check.faults_of(tmp_path, entries) == ["api/socialapi.md: has no entry for socialapi.Config"]

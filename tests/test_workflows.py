@@ -12,7 +12,6 @@ from typing import Any, Final
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from tests.fuzz.table import ALL
 from tools.release_check import MACHINES, TAG_VARIABLE
 
 ROOT: Final = Path(__file__).parents[1]
@@ -98,64 +97,12 @@ def test_the_containers_that_build_wheels_know_what_makes_the_links_of_the_descr
     assert passed == sorted(set(re.findall(r"GITHUB_\w+", (ROOT / "setup.py").read_text("utf-8"))))
 
 
-def test_what_was_never_tried_may_fail_and_says_so() -> None:
-    jobs = workflow("ci.yml")["jobs"]
-    for name in ("macos", "windows"):
-        assert jobs[name]["continue-on-error"] is True
-        assert jobs[name]["name"].endswith("(not tried yet)")
-    assert [name for name, job in jobs.items() if job.get("continue-on-error") is True] == ["macos", "windows"]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_target_that_is_made_exists(name: str) -> None:
     declared = re.findall(r"^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     made = make_targets(commands(name))
     assert made
     assert made <= set(declared)
-
-
-def test_everything_that_a_change_has_to_pass_is_run() -> None:
-    assert ".ci/run" in commands("ci.yml")
-    assert {"test-oldest", "test-newest", "audit", "release-check"} <= make_targets(commands("ci.yml"))
-
-
-WEEKLY: Final = {
-    "newest": "make test-newest PYTHON=python",
-    "proofs": "make prove PYTHON=python",
-    "pure": "make test-pure PYTHON=python PURE_TESTS=tests",
-    "matrix": "make matrix PYTHON=python",
-    "machines": "make machines PYTHON=python",
-    "fuzz": "make fuzz PYTHON=python SECONDS=60",
-    "fuzz-sanitized": "make fuzz-sanitized PYTHON=python SECONDS=60",
-    "airflow": "make airflow PYTHON=python",
-    "aarch64": "make aarch64 PYTHON=python",
-    "bundle": "make bundle PYTHON=python",
-    "soak": "make soak PYTHON=python MINUTES=30",
-}
-"""What runs at full size, or without the extension, by its job."""
-
-
-def test_once_a_week_runs_whatever_a_change_has_only_a_part_of() -> None:
-    found = workflow("ci.yml")
-    weekly = {name: job for name, job in found["jobs"].items() if job.get("if") == "github.event_name == 'schedule'"}
-    assert {name: [s["run"] for s in job["steps"] if "run" in s] for name, job in weekly.items()} == {
-        name: [command] for name, command in WEEKLY.items()
-    }
-    assert found["on"]["schedule"]
-    assert weekly["proofs"]["steps"][-1]["env"] == {"SOCIALAPI_NO_SPEEDUPS": "1"}
-
-
-def test_a_search_with_every_target_ends_before_its_job_does() -> None:
-    seconds = int(WEEKLY["fuzz"].rpartition("=")[2])
-    # The other half is for setting up, for starting each search and for reading its corpus.
-    assert len(ALL) * seconds <= workflow("ci.yml")["jobs"]["fuzz"]["timeout-minutes"] * 60 / 2
-
-
-def test_in_a_container_pip_keeps_what_is_cached_in_a_folder_of_its_own_user() -> None:
-    job = workflow("ci.yml")["jobs"]["linux"]
-    (cache,) = [step["with"]["path"] for step in job["steps"] if step.get("uses", "").startswith("actions/cache@")]
-    assert cache == job["env"]["PIP_CACHE_DIR"]
-    assert cache.startswith("/"), "the home of a container's root is a folder of another user"
 
 
 @pytest.mark.parametrize("name", NAMES)

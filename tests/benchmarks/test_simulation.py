@@ -28,7 +28,6 @@ from tests.support.redis import imitation, skip, time_of_redis
 pytestmark = pytest.mark.xdist_group("benchmarks")
 
 QUICK: Final = Scenario("quick", workers=100, hours=0.25, limit=300)
-SMALL: Final = Scenario("small", workers=5, hours=0.05, limit=20, interactive_a_minute=5.0)
 PLANNED: Final = program.scenarios(1_000, program.FLEETS, 1.0, 24.0)
 
 
@@ -57,22 +56,10 @@ def test_many_workers_use_the_quota_and_none_is_refused(server: Server) -> None:
     assert result.calls_a_second < 4 * QUICK.limit / 60
 
 
-def test_without_a_reserve_nothing_but_the_latency_is_missing(server: Server) -> None:
-    result = outcome(attrs.evolve(QUICK, name="unreserved", reserve_share=0.0), server)
-    assert result.refused_by_window == result.refused_by_sliding_window == 0
-    assert result.quota_used == pytest.approx(60 / 60.2, abs=0.005)
-
-
 def test_workers_that_die_and_answers_that_are_lost_cost_no_429_and_little_of_the_quota(server: Server) -> None:
     faulty = attrs.evolve(QUICK, name="faulty", lost_replies=0.01, lost_answers=0.01, deaths_an_hour=0.5)
     result = outcome(faulty, server)
     assert result.refused_by_window == result.refused_by_sliding_window == 0
-    assert result.quota_used >= 0.95
-
-
-def test_a_redis_that_loses_its_data_lets_no_window_of_the_service_be_exceeded(server: Server) -> None:
-    result = outcome(attrs.evolve(QUICK, name="restarted", loses_data=True), server)
-    assert result.refused_by_window == 0
     assert result.quota_used >= 0.95
 
 
@@ -81,18 +68,6 @@ def test_an_interactive_call_waits_for_a_job_only_where_no_places_are_left_to_it
     crowded = attrs.evolve(called, name="crowded", reserve_share=0.0)
     assert outcome(called, server).interactive_waits[-1] < 1.0
     assert outcome(crowded, server).interactive_waits[-1] > 10.0
-
-
-def test_a_server_and_its_imitation_come_to_the_same(server: Server) -> None:
-    assert outcome(SMALL, server) == outcome(SMALL, FakeServer())
-
-
-def test_without_a_server_the_script_runs_on_an_imitation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    with window_script.server() as running:
-        assert running.name == "fakeredis"
-        result = outcome(SMALL, running)
-    assert result.refused_by_window == result.refused_by_sliding_window == 0
 
 
 # The script and the workers are those in use
@@ -215,17 +190,6 @@ async def test_a_simulated_worker_tells_redis_what_a_pacer_tells_it_at_the_same_
     kinds = {told[1] for each in said for told in each[15:]}  # outcomes come last
     assert kinds == {"replied", "flying", "former"}
     assert len(said) > 20
-
-
-# The service counts by itself
-
-
-def test_the_service_refuses_what_exceeds_a_window_or_one_that_slides() -> None:
-    service = Service(limit=2, window_seconds=60.0)
-    assert [service.judge(at).refused_for_seconds for at in (0.0, 59.0, 59.5)] == [None, None, 0.5]
-    assert [service.judge(at).refused_for_seconds for at in (60.0, 61.0, 118.0)] == [None, 58.0, 1.0]
-    assert (service.refused_by_window, service.refused_by_sliding_window) == (1, 2)
-    assert list(service.accepted_at) == [0.0, 59.0, 60.0]
 
 
 # The program and its page

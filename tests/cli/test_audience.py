@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from socialapi.bulk.progress import OnProgress
-from socialapi.cli import app, options, run_job
+from socialapi.cli import app, run_job
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.reports import UploadReport
@@ -323,11 +323,6 @@ def test_a_wrong_account_or_audience_ends_with_3_and_the_report(
     assert last_json(out)["pending"] == 3
     assert says in err
     assert err.count("\n") == 1
-
-
-def test_a_mapping_of_columns_is_read() -> None:
-    assert options.mapping_of(None) is None
-    assert options.mapping_of(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
 
 
 async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(

@@ -15,7 +15,6 @@ import pytest
 
 from socialapi.emulator import Emulator
 from tests.cli.running import Shell
-from tests.support.oauth_service import API_KEY, API_KEY_SECRET, OAuthService
 from tests.support.person import Person
 
 SECRET_NAMES = ("access_token", "access_token_secret", "api_key_secret")
@@ -405,22 +404,6 @@ async def test_a_login_that_the_environment_keeps_from_being_used_says_so(
     done = await app.run("auth", "login", "--callback-port", "0", "--open")
     assert done.status == 0
     assert "not used while the environment contains a credential of this kind" in done.err
-
-
-async def test_a_service_of_other_libraries_signs_in_as_well(
-    shell: Shell, browser: Browser, keyboard: Keyboard
-) -> None:
-    service = OAuthService()
-    async with service.server:
-        shell.put(BASE_URL=service.url, API_KEY=API_KEY, API_KEY_SECRET=API_KEY_SECRET)
-        service.validator.timestamp_lifetime = 10**10
-        keyboard.type(b"7240810\n")
-        done = await shell.run("auth", "login")
-        assert done.status == 0, done.err
-        gone = await shell.run("auth", "logout", "--revoke")
-        assert gone.status == 0
-    assert "Signed in as @ada (user 42)" in done.out
-    assert service.validator.access_secrets == {}
 
 
 @pytest.mark.parametrize("ending", ["by a callback", "by Ctrl-C", "by its time"])

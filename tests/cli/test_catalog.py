@@ -14,43 +14,10 @@ from tests.cli.terminal import Printed, last_json
 
 CATALOG: Final = "7pc01"
 TO_CATALOG: Final = ("--catalog", CATALOG)
-JSON_KEYS: Final = {
-    *("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries"),
-    *("created", "updated", "unchanged", "skipped", "vanished", "deleted"),
-}
 
 
 def upsert(file: Path | str, *options: str) -> int:
     return app.run(["catalog", "upsert", str(file), *TO_CATALOG, *options])
-
-
-def test_a_clean_file_ends_with_0_and_a_table(service: Emulator, tmp_path: Path, printed: Printed) -> None:
-    file = csv_file(
-        tmp_path / "feed.csv", *(f"{line(str(n))},Shoes" for n in range(30)), header=f"{HEADER},product_type"
-    )
-    assert upsert(file) == 0
-    out, err = printed.readouterr()
-    assert [each.split() for each in out.splitlines()[:14]] == [
-        ["read", "30"],
-        ["accepted", "30"],
-        ["created", "30"],
-        ["updated", "0"],
-        ["unchanged", "0"],
-        ["skipped", "0"],
-        ["rejected", "0"],
-        ["duplicate", "0"],
-        ["pending", "0"],
-        ["warnings", "0"],
-        ["requests", "2"],
-        ["retries", "0"],
-        ["vanished", "0"],
-        ["deleted", "0"],
-    ]
-    assert "rows/s" in out
-    assert "quota" not in out
-    assert "\x1b" not in out + err
-    assert not err
-    assert service.products(CATALOG)["7"]["price"] == "10.00 EUR"
 
 
 def test_rejected_products_end_with_1_and_are_named(service: Emulator, tmp_path: Path, printed: Printed) -> None:
@@ -69,23 +36,6 @@ def test_rejected_products_end_with_1_and_are_named(service: Emulator, tmp_path:
     corrected.write_text(rejects.read_text("utf-8").replace("free", "1 EUR"), "utf-8")
     assert upsert(corrected, "--json") == 0
     assert last_json(printed.readouterr().out)["created"] == 7
-
-
-def test_json_is_the_last_line_of_standard_output(service: Emulator, tmp_path: Path, printed: Printed) -> None:
-    file = csv_file(tmp_path / "feed.csv", line("a"), line("NW-1001"), line("b", price="1"))
-    assert upsert(file, "--json", "--concurrency", "1") == 1
-    report = last_json(printed.readouterr().out)
-    assert report.keys() >= JSON_KEYS
-    assert {key: report[key] for key in JSON_KEYS} == {
-        **dict.fromkeys(JSON_KEYS, 0),
-        "read": 3,
-        "accepted": 2,
-        "created": 1,
-        "updated": 1,
-        "rejected": 1,
-        "warnings": 2,
-        "requests": 1,
-    }
 
 
 def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_listed(
@@ -182,17 +132,6 @@ def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
     assert err.count("\n") == 1 or "--help" in err
     assert not out
     assert not service.requests
-
-
-def test_a_catalog_that_is_not_there_ends_with_3_and_the_report(
-    service: Emulator, tmp_path: Path, printed: Printed
-) -> None:
-    file = csv_file(tmp_path / "feed.csv", line("a"))
-    assert app.run(["catalog", "upsert", str(file), "--catalog", "nowhere"]) == 3
-    out, err = printed.readouterr()
-    assert ["pending", "1"] in [each.split() for each in out.splitlines()]
-    assert "loading the same file again is safe" in out
-    assert ": 404" in err
 
 
 def test_catalogs_are_listed_and_created(service: Emulator, printed: Printed) -> None:

@@ -96,18 +96,6 @@ def test_a_login_goes_to_the_host_it_was_made_for_and_to_no_other(store: Credent
     assert with_logins({}, store, base_url) == {}
 
 
-async def test_fetched_and_renewed_tokens_are_kept_for_the_next_command(store: CredentialStore) -> None:
-    environ = {"SOCIALAPI_CREDENTIALS_FILE": str(store.path), "SOCIALAPI_BASE_URL": f"{HOST}/"}
-    kept = f"FileTokenCache({str(store.token_cache_path)!r})"
-    store.save(SIGNED)
-    async with open_client(environ) as client:
-        assert repr(client._session.authenticators.app()._cache) == kept
-    store.remove(SIGNED)
-    store.save(RENEWED)
-    async with open_client(environ) as client:
-        assert repr(client._session.authenticators._renewing[0]._cache) == kept
-
-
 async def test_where_nothing_can_be_written_an_app_works_all_the_same() -> None:
     environ = {
         "SOCIALAPI_CREDENTIALS_FILE": f"{__file__}/nowhere/credentials.json",

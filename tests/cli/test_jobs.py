@@ -308,21 +308,6 @@ async def test_journals_of_a_folder_are_listed_whoever_made_them(
 # Forgetting them ---------------------------------------------------------------------------------------------------
 
 
-def test_a_finished_job_is_forgotten_with_all_its_files(
-    service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
-) -> None:
-    assert upsert(feed, journal) == 0
-    (job_id,) = ids_in(state)
-    beside = [journal.with_name(journal.name + suffix) for suffix in ("-wal", "-shm")]
-    for each in beside:
-        each.touch()
-    assert jobs("forget", job_id) == 0
-    assert not any(each.exists() for each in (journal, *beside))
-    assert ids_in(state) == []
-    assert jobs("show", job_id) == 2
-    assert f"there is neither a job {job_id} (see `socialapi jobs list`) nor a file" in printed.readouterr().err
-
-
 async def test_a_job_that_is_not_finished_is_forgotten_only_on_purpose(
     state: Path, journal: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

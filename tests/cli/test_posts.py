@@ -8,16 +8,9 @@ import sys
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import attrs
 import pytest
 
-from socialapi.cli.formats import json_line
-from socialapi.cli.posts import posts_with, with_author
 from socialapi.emulator import Emulator
-from socialapi.models.includes import Includes
-from socialapi.models.pages import Page
-from socialapi.models.posts import Post
-from socialapi.models.users import User
 from tests.cli.running import Shell
 from tests.support.server import Fault, Received, Server, answer
 
@@ -45,20 +38,6 @@ async def test_json_has_what_was_asked_for_and_the_author_if_included(ready: She
         assert {"id", "text", "author_id", "created_at", "public_metrics", "author"} <= post.keys()
         assert post["author"]["id"] == post["author_id"] == user
         assert post["author"].keys() == {"id", "name", "username"}
-
-
-async def test_a_table_has_a_column_for_each_field_that_was_asked_for(ready: Shell, emulator: Emulator) -> None:
-    read = ("posts", "by-user", emulator.seed["user_ids"][0], "--limit", "5", "--fields")
-    fields = "created_at,public_metrics,lang,text,in_reply_to_user_id"
-    table = (await ready.run(*read, fields)).rows
-    assert table[0] == ["ID", "TIME", "TEXT", "PUBLIC_METRICS", "LANG", "IN_REPLY_TO_USER_ID"]
-    posts = (await ready.run(*read, fields, "--json")).objects
-    for post, (id_, time, _, metrics, lang, reply) in zip(posts, table[1:], strict=True):
-        assert (id_, lang, reply) == (post["id"], post["lang"], post.get("in_reply_to_user_id", "-"))
-        assert time == post["created_at"].replace(".000Z", "Z")
-        assert json.loads(metrics) == post["public_metrics"]
-    csv = await ready.run(*read, "lang,text,lang", "--output", "csv")
-    assert csv.out.splitlines()[0] == "id,text,lang"
 
 
 @pytest.mark.parametrize(
@@ -153,19 +132,6 @@ async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:
         "socialapi: stopped after 10 posts; continue with --start 0:page-2",
         "socialapi: interrupted",
     ]
-
-
-def test_signs_that_move_a_cursor_are_not_printed() -> None:
-    post = Post(id="1", text="two\nlines\x1b]0;title\x07 and\u202e more\x9b", author_id="2")
-    page = Page(data=(post,), includes=Includes(users=(User(id="2", username="a\x08da"),)))
-    kind = posts_with([], ["author_id"])
-    cells = [
-        [column.cell(each, is_shown=False) for column in kind.columns]
-        for each in (with_author(post, page), with_author(Post(id="1"), page))
-    ]
-    assert cells == [["1", "@a da", "two lines ]0;title  and  more "], ["1", "-", "-"]]
-    said = json_line(kind.to_json(with_author(attrs.evolve(post, author_id=None), page)))
-    assert said == '{"id":"1","text":"two\\nlines\\u001b]0;title\\u0007 and\u202e more\\u009b"}'
 
 
 async def test_posts_are_chosen_by_time_id_and_kind(ready: Shell, emulator: Emulator) -> None:

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import gc
-import socket
-import struct
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -84,16 +82,6 @@ async def test_before_anybody_asks_nothing_is_of_this_sign_in() -> None:
         assert b" 400 " in await ask(listener, get("/callback?state=mine&code=c"))
 
 
-async def test_a_denial_is_raised_and_the_browser_is_told_so() -> None:
-    async with Loopback(0) as listener:
-        answer = asyncio.ensure_future(listener.answer(judge, 5))
-        await asyncio.sleep(0)
-        page = await ask(listener, get("/callback?denied=1"))
-        with pytest.raises(SocialApiError, match="denied"):
-            await answer
-    assert b"Access denied" in page
-
-
 async def test_a_second_answer_comes_too_late() -> None:
     async with Loopback(0) as listener:
         answer = asyncio.ensure_future(listener.answer(judge, 5))
@@ -152,25 +140,6 @@ async def test_only_this_machine_is_listened_to_and_nobody_is_waited_for_forever
 # Whatever connects
 
 
-GARBAGE = (
-    b"",
-    b"\r\n",
-    b"GET",
-    b"GET /callback?state=mine&code=c",
-    b"GET /callback?state=mine&code=c HTTP/1.1\r\n",
-    b"\0" * 20_000,
-    b"\xff\xfe\r\n\r\n\r\n\r\n",
-    b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03" + bytes(range(256)),
-    b"GET /callback?%ff%fe=%00&\xff=\xfe HTTP/1.1\r\n\r\n",
-    b"GET /callback?" + b"&" * 10_000 + b" HTTP/1.1\r\n\r\n",
-    b"GET /callback?state=\xd0\xbc&code=%ud800 HTTP/1.1\r\n\r\n",
-    b"GET " + b"a" * 1_000_000,
-    b"A: " + b"b\r\nA: " * 100_000 + b"\r\n\r\n",
-    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    get("/callback?state=other&code=c") * 50,
-)
-
-
 @pytest.fixture
 async def complaints() -> AsyncIterator[list[Mapping[str, Any]]]:
     """What the event loop would have written to standard error."""
@@ -181,28 +150,6 @@ async def complaints() -> AsyncIterator[list[Mapping[str, Any]]]:
     yield heard
     loop.set_debug(False)
     loop.set_exception_handler(None)
-
-
-@pytest.mark.parametrize("leaving", ["at once", "by a reset", "never"])
-async def test_nothing_that_is_sent_is_complained_of(leaving: str, complaints: list[Mapping[str, Any]]) -> None:
-    writers = []
-    async with Loopback(0) as listener:
-        port = int(listener.url.rpartition(":")[2].partition("/")[0])
-        answer = asyncio.ensure_future(listener.answer(judge, 5))
-        await asyncio.sleep(0)
-        for content in GARBAGE:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(content)
-            if leaving == "by a reset":
-                linger = struct.pack("ii", 1, 0)
-                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-            if leaving != "never":
-                writer.transport.abort()
-            writers.append(writer)
-        await ask(listener, get("/callback?state=mine&code=c"))
-        assert await answer == "c"
-    await forget(writers)
-    assert complaints == []
 
 
 async def test_connections_at_the_end_are_hung_up(complaints: list[Mapping[str, Any]]) -> None:

@@ -1,38 +1,21 @@
 """Webhooks on the command line."""
 
-import base64
-import hashlib
-import hmac
 from collections.abc import AsyncIterator
-from urllib.parse import parse_qs, urlsplit
 
-import attrs
 import pytest
 
 from socialapi.emulator import Emulator
 from tests.cli.running import Shell
-from tests.support.server import Received, Server, answer
+from tests.emulator.platform.receiving import Owner, owner_of_webhook
+from tests.support.server import Server, answer
 
 URL = "https://app.example/hook"
 
 
-@attrs.define
-class Owner:
-    """The owner of a webhook, who answers challenges with the secret they have."""
-
-    secret: str
-
-    async def __call__(self, received: Received) -> bytes:
-        (token,) = parse_qs(urlsplit(received.path).query)["crc_token"]
-        digest = hmac.digest(self.secret.encode(), token.encode(), hashlib.sha256)
-        return answer({"response_token": "sha256=" + base64.b64encode(digest).decode()})
-
-
 @pytest.fixture
 async def owner(emulator: Emulator) -> AsyncIterator[Owner]:
-    owner = Owner(emulator.ready["api_key_secret"])
-    async with Server(then=owner) as server:
-        emulator.webhook_targets[URL] = server.url
+    async with owner_of_webhook(emulator.ready["api_key_secret"]) as owner:
+        emulator.webhook_targets[URL] = owner.address
         yield owner
 
 

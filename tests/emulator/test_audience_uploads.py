@@ -8,11 +8,8 @@ from typing import Any
 import orjson
 import pytest
 import yarl
-from hypothesis import given
-from hypothesis import strategies as st
 
 from socialapi.emulator import request_cycle
-from socialapi.emulator.advertising.audience_members import Members
 from tests.emulator.asking import Asker, digest, operation, updates
 
 ANN, BOB = digest("ann@example.com"), digest("bob@example.com")
@@ -220,43 +217,3 @@ async def test_a_removal_takes_effect_at_its_time(ask: Asker) -> None:
     assert ask.members() == {("email", BOB)}
     await ask.upload([operation({"email": [BOB]}, operation_type="Delete", effective_at=iso(ask, -100))])
     assert ask.members() == set()
-
-
-async def test_new_times_of_a_member_in_force_take_effect_at_their_time(ask: Asker) -> None:
-    await ask.upload([operation({"email": [ANN]}, expires_at=iso(ask, 50))])
-    await ask.upload([operation({"email": [ANN]}, effective_at=iso(ask, 100), expires_at=iso(ask, 200))])
-    in_force: dict[int, bool] = {}
-    for moment in (0, 49, 50, 99, 100, 199, 200):
-        ask.emulator.advance(moment - max(in_force, default=0))
-        in_force[moment] = bool(ask.members())
-    assert in_force == {0: True, 49: True, 50: False, 99: False, 100: True, 199: True, 200: False}
-
-
-TIMES = st.integers(0, 8)
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.none() | TIMES, st.none() | TIMES), max_size=8),
-)
-def test_the_last_operation_that_has_taken_effect_decides(operations: list[tuple[int, int | None, int | None]]) -> None:
-    """Each operation: how long after the one before it is sent, when it takes effect, and when it expires (None: it
-    removes). What is sent later decides from its time on, whatever was scheduled for later than that.
-    """
-    members = Members()
-    plain: list[tuple[int, int | None]] = []
-    now = 0
-    for later, effective_at, expires_at in operations:
-        now += later
-        begins = now if effective_at is None else effective_at
-        if expires_at is None:
-            members.delete([{"email": ["a"]}], begins, now)
-        elif expires_at > max(begins, now):
-            members.update([{"email": ["a"]}], (begins, expires_at), now)
-        else:
-            continue
-        plain = [each for each in plain if each[0] < max(begins, now)]
-        plain.append((max(begins, now), expires_at))
-    for moment in range(now, 25):
-        effective = [expires_at for begins, expires_at in plain if begins <= moment]
-        expected = bool(effective) and effective[-1] is not None and moment < effective[-1]
-        assert bool(members.in_force(moment)) is expected

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.emulator.asking import Asker, Reply, updates
+from tests.emulator.asking import Asker, Reply
 
 GRANT = {"grant_type": "client_credentials"}
 
@@ -21,29 +21,10 @@ async def basic(ask: Asker, path: str, **options: Any) -> Reply:
     return await ask.send("POST", path, headers={"Authorization": f"Basic {encoded}"}, **options)
 
 
-async def status_of_bearer(ask: Asker, bearer: str) -> tuple[int, list[Any]]:
-    headers = {"Authorization": f"Bearer {bearer}"}
-    reply = await ask.send("POST", ask.audience_path, json=updates(1), headers=headers)
-    return reply.status, reply.codes
-
-
 async def test_the_outstanding_token_is_answered_again_and_again(ask: Asker) -> None:
     replies = [await token(ask), await token(ask), await token(ask, data=None, params=GRANT)]
     expected = {"token_type": "bearer", "access_token": ask.emulator.ready["bearer_token"]}
     assert [(reply.status, reply.json) for reply in replies] == [(200, expected)] * 3
-
-
-async def test_an_invalidated_token_is_of_no_use_and_the_next_one_is_another(ask: Asker) -> None:
-    first = ask.emulator.ready["bearer_token"]
-    assert await status_of_bearer(ask, first) == (403, ["FORBIDDEN"])
-    reply = await basic(ask, "/oauth2/invalidate_token", data={"access_token": first})
-    assert (reply.status, reply.json) == (200, {"access_token": first})
-    assert await status_of_bearer(ask, first) == (401, [89])
-    second = (await token(ask)).json["access_token"]
-    assert second != first
-    assert second == ask.emulator.ready["bearer_token"]
-    assert await status_of_bearer(ask, second) == (403, ["FORBIDDEN"])
-    assert await status_of_bearer(ask, first) == (401, [89])
 
 
 async def test_only_a_live_token_of_the_same_app_can_be_invalidated(ask: Asker) -> None:

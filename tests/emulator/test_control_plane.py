@@ -336,19 +336,6 @@ async def test_the_clock_advances_and_says_what_time_it_is(ask: Asker) -> None:
     assert (await ask.control("GET", "clock")).json == reply.json
 
 
-async def test_another_app_comes_with_credentials_that_work(ask: Asker) -> None:
-    reply = await ask.control("POST", "apps")
-    assert reply.status == 201
-    app = reply.json
-    ready = ask.emulator.ready
-    assert set(app) == {"api_key", "api_key_secret", "access_token", "access_token_secret", "bearer_token"}
-    assert all(app[name] != ready[name] for name in app)
-    bearer = app.pop("bearer_token")
-    assert (await ask.upload(updates(1), signer=ask.signer(**app))).status == 200
-    headers = {"Authorization": f"Bearer {bearer}"}
-    assert (await ask.send("POST", ask.audience_path, json=[], headers=headers)).status == 403
-
-
 async def test_reset_takes_everything_back(ask: Asker) -> None:
     ready, seed = ask.emulator.ready, dict(ask.emulator.seed)
     now = ask.emulator.state.clock.now()

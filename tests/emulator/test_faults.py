@@ -16,7 +16,7 @@ from socialapi.emulator import Emulator
 from socialapi.emulator.faults import BATCH_FAULTS, PROBLEM_FIELDS, Faults
 from socialapi.errors import InvalidInput, ServerError
 from socialapi.problems import PROBLEM_TYPES
-from tests.emulator.asking import Asker, Reply, eventually, operation, updates
+from tests.emulator.asking import Asker, Reply, eventually, updates
 
 UPLOADS = "/ads/12/accounts/*/custom_audiences/*/users"
 
@@ -90,15 +90,6 @@ async def test_a_reset_cuts_the_connection_before_or_after_the_request_is_proces
     assert counted == {"accepted": 0, "refused": 0, "unanswered": 1, "statuses": {}}
 
 
-async def test_a_stall_is_silent_until_its_delay_is_over(ask: Asker) -> None:
-    ask.emulator.faults.add("stall", delay_seconds=0.1)
-    started = time.perf_counter()
-    with pytest.raises(aiohttp.ClientOSError):
-        await ask.upload(updates(1))
-    assert time.perf_counter() - started >= 0.1
-    assert ask.members() == set()
-
-
 async def test_a_stall_without_a_delay_ends_when_the_client_leaves(ask: Asker) -> None:
     ask.emulator.faults.add("stall")
     with pytest.raises(TimeoutError):
@@ -139,14 +130,6 @@ async def test_truncate_processes_and_cuts_the_answer(ask: Asker, after_bytes: i
     assert ask.emulator.requests[0].status == 200
 
 
-async def test_slow_processes_and_drips_the_whole_answer(ask: Asker) -> None:
-    ask.emulator.faults.add("slow", delay_seconds=0.1)
-    started = time.perf_counter()
-    reply = await ask.upload(updates(1))
-    assert time.perf_counter() - started >= 0.1
-    assert reply.json["data"] == {"success_count": 1, "total_count": 1}
-
-
 async def test_count_mismatch_applies_nothing_and_miscounts_an_audience_upload(ask: Asker) -> None:
     ask.emulator.faults.add("count_mismatch", path=UPLOADS, times=2)
     reply = await ask.upload(updates(3))
@@ -154,27 +137,6 @@ async def test_count_mismatch_applies_nothing_and_miscounts_an_audience_upload(a
     assert ask.members() == set()
     assert (await ask.upload([])).json["data"] == {"success_count": 0, "total_count": 1}
     assert (await ask.upload(updates(3))).json["data"] == {"success_count": 3, "total_count": 3}
-
-
-async def test_count_mismatch_miscounts_one_operation_of_a_do_not_reach_upload(ask: Asker) -> None:
-    ask.emulator.faults.add("count_mismatch", times=2)
-    reply = await ask.upload([operation(), *updates(2)], path=ask.list_users_path)
-    counts = [(each["success_count"], each["total_count"]) for each in reply.json["data"]]
-    assert counts == [(0, 0), (0, 1), (1, 1)]
-    assert ask.listed() == set()
-    reply = await ask.upload([], path=ask.list_users_path)
-    assert reply.json["data"] == [{"success_count": 0, "total_count": 1}]
-
-
-@pytest.mark.parametrize(("index", "expected"), [(None, 0), (5, 5)])
-async def test_operation_error_names_an_operation_and_applies_nothing(
-    ask: Asker, index: int | None, expected: int
-) -> None:
-    ask.emulator.faults.add("operation_error", index=index)
-    reply = await ask.upload(updates(6))
-    assert reply.status == 400
-    assert [error["index"] for error in reply.json["operation_errors"]] == [expected]
-    assert ask.members() == set()
 
 
 @pytest.mark.parametrize("fault", ["count_mismatch", "operation_error"])

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -15,16 +14,10 @@ import aiohttp
 import pytest
 from aiohttp.test_utils import make_mocked_request as request
 
-from socialapi.config import Config
-from socialapi.credentials import AppOnly, OAuth1
 from socialapi.emulator import Emulator
-from socialapi.emulator.handlers import endpoints
-from socialapi.emulator.oauth import authorize, oauth2
-from socialapi.emulator.routing import Dispatcher, mounted_path
-from socialapi.emulator.server import ENDPOINT_TABLE
+from socialapi.emulator.routing import Dispatcher
 from socialapi.errors import ConfigurationError
 from tests.emulator.asking import Asker, eventually, updates
-from tests.support.routes import ROUTES, name_of
 
 READY_KEYS = {
     "event",
@@ -38,19 +31,6 @@ READY_KEYS = {
     "access_token_secret",
     "bearer_token",
 }
-
-
-async def test_every_route_has_exactly_one_handler() -> None:
-    # The forms of the sign-in pages go to where no client asks.
-    forms = {authorize.DECISION, oauth2.DECISION}
-    served = [endpoint.route for endpoint in endpoints()]
-    unserved = [name_of(route) for route in ROUTES if route not in served]
-    assert not unserved, f"no handler in socialapi/emulator serves {', '.join(unserved)}"
-    assert len(served) == len(ROUTES) + len(forms)
-    for row in ROUTES:
-        found = (await ENDPOINT_TABLE.find(request(row.method, re.sub(r"\{\w+\}", "1", mounted_path(row))))).entry
-        assert found is not None
-        assert found.route is row
 
 
 async def test_literal_segments_win_over_parameters_in_any_order() -> None:
@@ -70,24 +50,6 @@ async def test_literal_segments_win_over_parameters_in_any_order() -> None:
     assert (await table.find(request("GET", "/2/connections/"))).entry is None
     assert (await table.find(request("PUT", "/2/connections/all"))).allowed == ("DELETE", "GET")
     assert (await table.find(request("PUT", "/2/connections"))).allowed == ()
-
-
-async def test_config_and_credentials_point_at_the_running_emulator(emulator: Emulator) -> None:
-    ready = emulator.ready
-    assert set(ready) == READY_KEYS
-    assert ready["ads_url"] == ready["base_url"] + "/ads"
-    assert ready["ads_sandbox_url"] == ready["base_url"] + "/ads-sandbox"
-    assert emulator.config == Config(
-        base_url=ready["base_url"],
-        ads_url=ready["ads_url"],
-        ads_sandbox_url=ready["ads_sandbox_url"],
-        problem_base_url=ready["problem_base_url"],
-    )
-    app, user = emulator.credentials
-    assert app == AppOnly(ready["api_key"], ready["api_key_secret"])
-    assert user == OAuth1(
-        ready["api_key"], ready["api_key_secret"], ready["access_token"], ready["access_token_secret"]
-    )
 
 
 def test_an_emulator_that_does_not_run_has_no_address() -> None:
@@ -232,18 +194,6 @@ def started(arguments: str = "Emulator()", **options: Any) -> tuple["subprocess.
     line = process.stdout.readline()
     assert line, process.communicate()[1]
     return process, json.loads(line)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_as_a_program_it_prints_one_line_and_serves_until_a_signal(number: signal.Signals) -> None:
-    process, ready = started()
-    assert set(ready) == READY_KEYS
-    assert ready["event"] == "ready"
-    async with aiohttp.ClientSession() as session, session.get(ready["base_url"] + "/_emulator/seed") as response:
-        assert response.status == 200
-    process.send_signal(number)
-    output, errors = process.communicate(timeout=10)
-    assert (process.returncode, output, errors) == (0, "", "")
 
 
 def test_as_a_program_it_ends_with_its_standard_input() -> None:

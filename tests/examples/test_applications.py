@@ -12,11 +12,11 @@ import aiohttp
 import attrs
 import pytest
 
-from socialapi import Client, OAuth2User
+from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
-from tests.support.examples import EXAMPLES, ROOT, Program, load, started
+from tests.support.examples import EXAMPLES, ROOT, Program, started
 from tests.support.person import Person
 from tests.support.server import free_port
 from tests.support.waiting import LOOK_AGAIN_SECONDS, until
@@ -210,20 +210,6 @@ async def test_each_browser_has_a_session_of_its_own(login_app: Site) -> None:
     assert "<li>" in await login_app.get(await sign_in(login_app))
     async with aiohttp.ClientSession() as other, other.get(login_app.address) as response:
         assert "Sign in" in await response.text()
-
-
-async def test_whoever_begins_many_sign_ins_signs_nobody_out(
-    socialapi_emulator: Emulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    example = load("oauth_login_web_app.py", monkeypatch, "8000", **socialapi_emulator.environment)
-    monkeypatch.setattr(example, "MAX_KEPT", 3)
-    async with aiohttp.ClientSession() as connections:
-        service = example.Service(connections, "http://127.0.0.1:8000/callback")
-        name = service.sessions.add(example.Session(OAuth2User("token")))
-        begun = [service.sign_ins.add(number) for number in range(10)]
-    assert list(service.sessions) == [name]
-    assert list(service.sign_ins.values()) == [7, 8, 9]
-    assert len(set(begun)) == 10
 
 
 async def test_a_sign_in_that_was_begun_elsewhere_is_refused(login_app: Site, socialapi_emulator: Emulator) -> None:

@@ -1,14 +1,11 @@
 """The examples that move data: what the emulator holds afterwards, and what the user is told."""
 
-import asyncio
-import contextlib
 import csv
 import datetime
 import json
 import os
 import re
 import signal
-import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from aiohttp import web
 
-from socialapi import SlidingWindowPacer, Slot
 from socialapi.emulator import Emulator
-from socialapi.errors import RateLimitTooLong
-from tests.support.examples import ACCOUNT, AUDIENCE, load, run, started, successes
+from tests.support.examples import ACCOUNT, AUDIENCE, run, started, successes
 from tests.support.waiting import until
 
 LIST = "7b2f1"
@@ -117,23 +112,6 @@ async def test_a_file_that_the_service_does_not_take_now_waits_and_is_not_sent_f
     assert len(socialapi_emulator.do_not_reach_members(ACCOUNT, LIST)) == 50_000
     assert successes(socialapi_emulator) == 20
     assert names_in(tmp_path / "drop" / "done") == ["2026-05-01.csv"]
-
-
-async def test_a_drop_folder_that_was_killed_in_the_middle_is_finished_by_the_next_run(
-    socialapi_emulator: Emulator, tmp_path: Path
-) -> None:
-    (tmp_path / "drop").mkdir()
-    write_people(tmp_path / "drop" / "2026-05-01.csv", range(100_000))
-    socialapi_emulator.faults.add("stall", delay_seconds=600, after_requests=1, times=100)
-    arguments = "do_not_reach_drop_folder.py", ACCOUNT, LIST, "drop"
-    async with started(socialapi_emulator, tmp_path, *arguments) as program:
-        await until(lambda: successes(socialapi_emulator) >= 1)
-        os.kill(program.pid, signal.SIGKILL)
-    socialapi_emulator.faults.clear()
-    assert await run(socialapi_emulator, tmp_path, *arguments) == "2026-05-01.csv: 100,000 accepted, 0 rejected\n"
-    assert len(socialapi_emulator.do_not_reach_members(ACCOUNT, LIST)) == 100_000
-    assert names_in(tmp_path / "drop" / "done") == ["2026-05-01.csv"]
-    assert names_in(tmp_path / "drop" / "journals") == []
 
 
 def names_in(folder: Path) -> list[str]:
@@ -383,31 +361,6 @@ async def test_a_budget_for_the_day_is_kept_by_all_runs_together(socialapi_emula
     out = await run(socialapi_emulator, tmp_path, "own_pacer.py", ACCOUNT, AUDIENCE, "b.csv", "100")
     assert out == "10,000 accepted, with 2 requests now\n"
     assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 20_000
-
-
-async def test_a_budget_waits_for_its_file_without_keeping_others_waiting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    budget = load("own_pacer.py", monkeypatch).DailyBudget(SlidingWindowPacer(), tmp_path / "budget.sqlite", 1)
-
-    async def acquire() -> Slot:
-        slot: Slot = await budget.acquire("GET /2/tweets", None, bulk=False, max_wait_seconds=0.0)
-        return slot
-
-    with contextlib.closing(sqlite3.connect(tmp_path / "budget.sqlite", isolation_level=None)) as other:
-        other.execute("begin exclusive")
-        waiting = asyncio.create_task(acquire())
-        for _ in range(100):  # the loop goes on, and the budget with it no further
-            await asyncio.sleep(0)
-        assert not waiting.done()
-        other.execute("commit")
-        slot = await waiting
-        slot.unsent()
-        slot = await acquire()  # takes what was given back, for which it needs no file
-        with pytest.raises(RateLimitTooLong, match="the daily budget"):
-            await acquire()
-        slot.replied(None)
-        assert other.execute("select sent from days").fetchall() == [(1,)]
 
 
 # A destination of dlt

@@ -4,9 +4,6 @@ what is kept.
 
 import ast
 import functools
-import logging
-import os
-import subprocess
 import sys
 import threading
 import tracemalloc
@@ -21,13 +18,9 @@ from hypothesis import strategies as st
 import socialapi
 from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.inputs import files
-from socialapi.errors import InvalidInput
-from tests.fuzz import files as file_targets
-from tests.fuzz import kept, run
 from tests.fuzz.kept import FOLDER, inputs_of
-from tests.fuzz.run import result_of
 from tests.fuzz.table import ALL
-from tests.fuzz.target import MARKER, MARKER_BYTE, TARGETS, Pieces, Target, outcome, target
+from tests.fuzz.target import MARKER_BYTE, TARGETS, Target
 
 pytestmark = [pytest.mark.xdist_group("fuzz"), pytest.mark.timeout(300)]  # the replay is made once, by one worker
 
@@ -243,167 +236,3 @@ def test_no_input_that_is_kept_takes_much_more_memory_than_its_size(name: str) -
         finally:
             tracemalloc.stop()
         assert most <= MAX_MEMORY_BYTES, each.name
-
-
-# The targets themselves ------------------------------------------------------------------------------------------------
-
-
-def broken(run: Any, data: bytes, **options: Any) -> str:
-    """What a target of one function makes of an input: nothing, or what it finds."""
-    target = Target(name="x", run=run, covers=(), **options)
-    found = outcome(lambda: target(data), AssertionError, KeyError, RuntimeError)
-    return "" if found is None else found[0]
-
-
-def refuse(error: Exception) -> Any:
-    def run(_: bytes) -> None:
-        raise error
-
-    return run
-
-
-def test_a_target_finds_what_is_no_refusal_what_shows_a_value_and_what_takes_too_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert broken(lambda _: None, b"x") == ""
-    assert broken(refuse(InvalidInput("no")), b"x") == ""
-    assert broken(refuse(KeyError("no")), b"x") == "KeyError"
-    assert broken(refuse(KeyError("no")), b"x", refusals=(KeyError,)) == ""
-    assert broken(refuse(InvalidInput(f"no {MARKER.decode()}")), b"x") == "AssertionError"
-    assert broken(refuse(InvalidInput(f"no {MARKER.decode()}")), b"x", hides=False) == ""
-    assert (
-        broken(lambda data: logging.getLogger("socialapi").error("%s", data.decode()), MARKER_BYTE) == "AssertionError"
-    )
-    monkeypatch.setattr("tests.fuzz.target.MAX_SECONDS", 0.0)
-    assert broken(lambda _: None, b"x") == "AssertionError"
-
-
-def test_a_refusal_shows_a_value_also_by_what_led_to_it() -> None:
-    def run(data: bytes) -> None:
-        try:
-            refuse(KeyError(data.decode()))(data)
-        except KeyError:
-            raise InvalidInput("no") from None
-
-    assert broken(run, MARKER_BYTE) == "AssertionError"
-
-
-def test_an_input_is_taken_apart_in_order_and_is_zeros_behind_its_end() -> None:
-    pieces = Pieces(b"\x05\x01\x02ab\xff\xfe\xed\xff\xferest")
-    assert (pieces.number(3), pieces.number(1_000), pieces.text(), pieces.text()) == (2, 258, "ab", "\udced")
-    assert (pieces.rest(), bool(pieces), pieces.number(9), pieces.part()) == (b"rest", False, 0, b"")
-
-
-def test_a_row_of_the_table_says_what_a_search_did() -> None:
-    said = "#9\tDONE   cov: 12 ft: 34 corp: 5/60b\nstat::number_of_executed_units: 1234\nstat::average_exec_per_sec:     56\n"
-    result = result_of("csv", said, (Path("csv-crash-1"),), 77)
-    log = str(Path(".fuzz/csv.log").absolute().relative_to(Path.cwd()))
-    assert result.line.split() == ["csv", "1,234", "56", "12", "34", "5", "1,", "see", log]
-    assert result_of("csv", "", (), 1).line.endswith(f"it ended early, see {log}")
-    assert result_of("csv", said, (), 0).line.endswith(" 0")
-
-
-def test_a_search_that_does_not_end_is_a_row_of_the_table_and_others_follow(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def hanging(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
-        if "csv" in command:
-            raise subprocess.TimeoutExpired(command, options["timeout"])
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setattr(run, "SEARCHED", tmp_path)
-    monkeypatch.setattr(run, "FOUND", tmp_path / "found")
-    monkeypatch.setattr(subprocess, "run", hanging)
-    assert run.main(["1", "csv", "xml"]) == 1
-    _, csv, xml = capsys.readouterr().out.splitlines()
-    assert csv.startswith("csv ")
-    assert "  it ended early, see " in csv
-    assert csv.endswith("csv.log")
-    assert xml.startswith("xml ")
-    assert xml.endswith(" 0")
-
-
-def test_an_input_that_is_found_a_second_time_is_told_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = tmp_path / "found"
-    found.mkdir()
-    for name in ("csv-crash-1", "csv-crash-2"):
-        (found / name).write_bytes(b"x")
-        os.utime(found / name, (1, 1))
-
-    def finding(command: list[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
-        (found / "csv-crash-2").write_bytes(b"x")
-        return subprocess.CompletedProcess(command, 77)
-
-    monkeypatch.setattr(run, "SEARCHED", tmp_path)
-    monkeypatch.setattr(run, "FOUND", found)
-    monkeypatch.setattr(subprocess, "run", finding)
-    assert run.main(["1", "csv"]) == 1
-    _, csv, told = capsys.readouterr().out.splitlines()
-    assert "  1, see " in csv
-    assert told.startswith("csv: ")
-    assert told.endswith("csv-crash-2")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"), [(["1", "cvs"], " csv, "), (["0.5"], "whole number of seconds"), (["0", "csv"], "from 1 on")]
-)
-def test_a_search_for_a_target_or_a_time_that_is_none_says_what_there_is(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        run.main(arguments)
-    assert exit_.value.code == 2
-    assert says in capsys.readouterr().err.splitlines()[-1]
-
-
-def test_an_input_that_was_found_is_kept_under_a_name_and_run_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(kept, "FOLDER", tmp_path / "corpus")
-    file = tmp_path / "crash"
-    file.write_bytes(b"1.5")
-    assert kept.main(["money", "--found", str(file), "--name", "one-and-a-half"]) == 0
-    assert (tmp_path / "corpus" / "money.txt").read_text() == "one-and-a-half MS41\n"
-    assert kept.main(["money", "--run", str(file)]) == 0
-    assert "no promise was broken" in capsys.readouterr().out
-    broken = Target(name="money", run=refuse(KeyError("no")), covers=())
-    monkeypatch.setitem(ALL, "money", broken)
-    with pytest.raises(KeyError):
-        kept.main(["money", "--run", str(file)])
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--found", "{file}", "--name", "x"],
-        ["csv", "xml", "--run", "{file}"],
-        ["csv", "--found", "{file}"],
-        ["csv", "--run", "{file}.none"],
-        ["csv", "--found", "{file}", "--name", "two words"],
-        ["csv", "--found", "{file}", "--name", "many-rows"],
-        ["--run"],
-        ["nothing-of-this-name"],
-    ],
-)
-def test_what_cannot_be_kept_or_run_changes_no_file(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    corpus, file = tmp_path / "corpus", tmp_path / "crash"
-    corpus.mkdir()
-    monkeypatch.setattr(kept, "FOLDER", corpus)
-    (corpus / "csv.txt").write_text("many-rows MS41\n")
-    file.write_bytes(b"x")
-    with pytest.raises(SystemExit) as exit_:
-        kept.main([each.format(file=file) for each in arguments])
-    assert exit_.value.code == 2
-    assert {path.name: path.read_text() for path in corpus.iterdir()} == {"csv.txt": "many-rows MS41\n"}
-
-
-def test_a_target_that_fails_says_what_differs() -> None:
-    at_once, in_pieces = (["a", "b"], ""), (["a"], "cut off")
-    assert file_targets._difference(in_pieces, at_once) == "row 2 is None, and at once b"
-    assert file_targets._difference((["a"], "x"), (["a"], "y")) == "it ends with 'x', and at once with 'y'"
-    with pytest.raises(AssertionError, match="'csv' not in"):  # which has no message: pytest has rewritten it
-        target("csv")(lambda _: None)

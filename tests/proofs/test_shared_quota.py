@@ -1,10 +1,8 @@
 """Eight processes share the quota of an account through a real Redis."""
 
-import asyncio
 import contextlib
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -14,15 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
 import pytest
 import redis
 
-from socialapi.config import Config
-from socialapi.integrations.redis import RedisPacer
-from socialapi.routes.route import RateLimit
-from socialapi.session.rate_limiter import LimitStatus
-from tests.proofs.processes import ROOT, Service, service, telling, upload
+from tests.proofs.processes import ROOT, Service, service, telling
 from tests.support.redis import own_redis, redis_running
 
 LIMIT: Final = "custom_audience_uploads"
@@ -97,80 +90,6 @@ def test_eight_processes_use_one_quota_up_in_equal_shares_and_meet_no_429(
     deviation = LARGEST_DEVIATION if proof_scale == 1 else LARGEST_DEVIATION_IN_SHORT_WINDOWS
     mean = sum(shares) / PROCESSES
     assert (1 - deviation) * mean <= min(shares) <= max(shares) <= (1 + deviation) * mean
-
-
-@pytest.mark.timeout(600)
-def test_the_places_of_a_killed_process_return_one_window_after_its_lease(
-    tmp_path: Path, proof_scale: float, redis_url: str
-) -> None:
-    requests, seconds = window = (1_500, 60.0) if proof_scale == 1 else (150, 6.0)
-    rows = int(1.5 * requests / PROCESSES)
-    rng = random.Random(proof_scale)
-    with service({LIMIT: window}) as emulator, contextlib.ExitStack() as running:
-        emulator.fault("latency", delay_seconds=LATENCY_SECONDS)
-        order = order_of(redis_url, emulator, window)
-        files = [write_people(tmp_path, process, rows) for process in range(PROCESSES)]
-        orders = [{**order, "options": {"journal": str(tmp_path / f"{number}.journal")}} for number in range(PROCESSES)]
-        clients = [
-            running.enter_context(telling("upload_client.py", emulator, file, each))
-            for file, each in zip(files, orders, strict=True)
-        ]
-        kill_after, dead = kill_with_places(clients[0], redis_url, at_least=rng.randrange(1, rows // 4))
-        wait_until(max(dead.values()) + 0.1)
-        status = asyncio.run(status_of(redis_url, order["config"], emulator.ready["ads_url"], order["account"]))
-        returning = places(redis_url, "counted")
-        outputs = [rest_of(client) for client in clients[1:]]
-        rest = upload(emulator, files[0], **orders[0])
-        records = emulator.requests()
-        members = emulator.members()
-    print(
-        f"\nkilled after {kill_after:,} of {rows:,} rows with {len(dead)} places, which return "
-        f"{', '.join(sorted({f'{returning[each] - at:.3f} s' for each, at in dead.items()}))} after their lease; "
-        f"{len(records):,} requests, {sum(each['status'] == 429 for each in records)} times 429"
-    )
-    assert [accepted_of(output) for output in outputs] == [rows] * (PROCESSES - 1)
-    assert rest["report"]["accepted"] == rows
-    assert len(members) == PROCESSES * rows
-    assert {each["status"] for each in records} == {200}
-    assert 1 <= len(dead) <= 32
-    assert returning.keys() >= dead.keys()
-    assert all(abs(returning[place] - lease_ends - seconds) < 0.001 for place, lease_ends in dead.items())
-    assert status.remaining is not None
-    assert status.remaining <= requests - 1 - len(dead)
-
-
-def kill_with_places(client: "subprocess.Popen[str]", redis_url: str, *, at_least: int) -> tuple[int, dict[str, float]]:
-    """Kills a client while it has requests on their way: how many rows were accepted, and its places."""
-    assert client.stdout is not None
-    worker = json.loads(client.stdout.readline())["worker"]
-    for line in client.stdout:
-        if (accepted := json.loads(line).get("accepted", 0)) < at_least:
-            continue
-        client.send_signal(signal.SIGSTOP)
-        own = {place: at for place, at in places(redis_url, "flying").items() if place.startswith(f"{worker}:")}
-        if own:
-            client.kill()
-            return accepted, own
-        client.send_signal(signal.SIGCONT)
-    raise AssertionError("the client came to its end")
-
-
-async def status_of(redis_url: str, settings: dict[str, Any], ads_url: str, account: str) -> LimitStatus:
-    """The state of the window when one more place is taken."""
-    config = attrs.evolve(Config(ads_url=ads_url), **settings)
-    key = f"{LIMIT}/{account}"
-    async with RedisPacer(redis_url, config) as pacer:
-        limit = RateLimit(LIMIT, *config.rate_limits[LIMIT])
-        await pacer.acquire(key, limit, bulk=False, max_wait_seconds=60.0)
-        return pacer.limits()[key]
-
-
-def places(redis_url: str, name: str) -> dict[str, float]:
-    """The places of a sorted set of the one window, with their times."""
-    with redis.Redis.from_url(redis_url, decode_responses=True) as asking:
-        (key,) = asking.scan_iter(match=f"socialapi:*:{name}")
-        scores = dict(asking.zrange(key, 0, -1, withscores=True))
-    return {place: at for place, at in scores.items() if not place.startswith("epoch:")}
 
 
 def wait_for_request(emulator: Service) -> float:

@@ -6,7 +6,6 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
-from socialapi.models.accounts import CampaignSnapshot
 from tests.support.clients import client_of
 from tests.support.server import Server, answer
 
@@ -28,32 +27,6 @@ async def test_a_test_account_is_made_given_features_and_deleted(client: Client)
         await client.ads.sandbox.delete_account(made.id)
     assert (await client.ads.accounts.get(made.id, with_deleted=True)).deleted
     assert made.id in [each.id for each in await client.ads.accounts.list(with_deleted=True).collect()]
-
-
-async def test_a_days_history_is_walked_through_the_oldest_first(client: Client, service: Emulator) -> None:
-    pager = client.ads.account(FIRST).history(
-        entity_type="CAMPAIGN", entity_id="8wku2", start_time=DAY, end_time=DAY + 24 * HOUR, count=150
-    )
-    entries = await pager.collect()
-    times = [entry.change_time for entry in entries if entry.change_time]
-    assert len(times) == 500
-    assert times == sorted(times)
-    assert DAY <= times[0] < times[-1] < DAY + 24 * HOUR
-    assert (entries[0].change_type, entries[1].change_type) == ("CREATE", "UPDATE")
-    snapshot = entries[1].entity_data
-    assert isinstance(snapshot, CampaignSnapshot)
-    after = snapshot.daily_budget_amount_local_micro
-    assert entries[1].changes["daily_budget_amount_local_micro"]["after"] == after == 101_000_000
-    by_second = service.seed["user_ids"][1]
-    theirs = await client.ads.account(FIRST).history(
-        entity_type="CAMPAIGN",
-        entity_id="8wku2",
-        start_time=DAY,
-        end_time=DAY + 24 * HOUR,
-        user_id=int(by_second),
-    )
-    assert len(theirs.data) == 100
-    assert {entry.change_by and entry.change_by.user_id for entry in theirs.data} == {by_second}
 
 
 async def test_a_whole_hour_of_another_zone_is_one(client: Client, service: Emulator) -> None:

@@ -1,10 +1,8 @@
 """Collections of the advertising API: 10,000 records in pages, long filters, total counts (sections 4.1, 4.11 and 8)."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 
-import attrs
 import pytest
 
 from socialapi import Client, errors
@@ -22,15 +20,6 @@ async def slow(clock: VirtualClock) -> AsyncIterator[Emulator]:
     """A service with virtual time that takes 20 reads of pairs a minute."""
     async with Emulator(clock=clock.time, rate_limits={PAIRS: (20, 60.0)}) as emulator:
         yield emulator
-
-
-@pytest.fixture
-async def patient(slow: Emulator, clock: VirtualClock) -> AsyncIterator[Client]:
-    """A client that waits for every limit as long as it takes."""
-    config = attrs.evolve(slow.config, max_wait_seconds=10_000.0)
-    async with Client(config, slow.credentials, clock=clock) as client:
-        clock.busy = lambda: any(status.in_flight for status in client.limits.values())
-        yield client
 
 
 def statuses(service: Emulator, path: str = "") -> Counter[int | None]:
@@ -69,38 +58,6 @@ async def test_campaigns_are_told_apart_by_their_own_ids(client: Client) -> None
 
 
 # Total counts
-
-
-async def test_total_counts_of_20_tasks_stay_under_200_in_15_minutes_while_other_reads_go_on(
-    patient: Client, slow: Emulator, clock: VirtualClock
-) -> None:
-    done: list[float] = []
-    others: list[float] = []
-
-    async def count(number: int) -> None:
-        # Whatever is read, and of whichever account: it is one limit.
-        for step in range(25):
-            if (number + step) % 2:
-                page = await patient.ads.accounts.list(count=1, with_total_count=True)
-            else:
-                page = await patient.ads.account((FIRST, SECOND)[step % 3 == 0]).apps(with_total_count=True)  # type: ignore[assignment]  # both have totals
-            assert page.total_count is not None
-            done.append(clock.monotonic())
-
-    async def read() -> None:
-        for _ in range(50):
-            await patient.ads.accounts.get(FIRST)
-            others.append(clock.monotonic())
-
-    await asyncio.gather(*(count(number) for number in range(20)), read())
-    assert len(done) == 500
-    assert statuses(slow) == {200: 550}
-    assert max(others) < 60.0, "nobody who asks for no total waits for those who do"
-    per_window = Counter(int(each // 900) for each in done)
-    assert list(per_window.values()) == [200, 200, 100]
-    for first, beyond in zip(done, done[200:], strict=False):
-        assert beyond - first >= 900.0
-    assert patient.limits["total_count_reads"].limit == 200
 
 
 async def test_who_does_not_want_to_wait_for_a_total_is_told_when_there_is_one(

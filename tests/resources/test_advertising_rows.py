@@ -18,7 +18,7 @@ from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import InvalidInput, NotFound, NotReady
 from socialapi.resources.audiences import CustomAudience
-from socialapi.types import Button, CardMedia, Label, Operation, ProductFilter, ProductSet
+from socialapi.types import Operation, ProductFilter, ProductSet
 from tests.emulator.asking import Asker, Method, Reply, digest, operation
 
 DAY = datetime.timedelta(days=1)
@@ -170,32 +170,6 @@ async def test_a_sale_lasts_from_one_strict_time_to_another(raw: Asker, client: 
 # Cards and posts ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_label_has_its_type_on_the_wire(raw: Asker, client: Client) -> None:
-    app = {"type": "APP", "country_code": "DE", "ios_app_store_identifier": "333903271"}
-    media = {"type": "MEDIA", "media_key": IMAGE}
-
-    def card(label: dict[str, str]) -> dict[str, Any]:
-        return {"name": "App", "components": [media, {"type": "BUTTON", "label": label, "destination": app}]}
-
-    path = f"/ads/12/accounts/{raw.account}/cards"
-    for label, at in (
-        ({"value": "SHOP"}, "type"),
-        ({"type": "ENUM"}, "value"),
-        ({"type": "TEXT", "value": "SHOP"}, "type"),
-    ):
-        reply = await send_json(raw, "POST", path, card(label))
-        assert (reply.status, reply.json["errors"][0]["parameter"]) == (400, f"components[1].label.{at}")
-    complete = {"type": "ENUM", "value": "SHOP"}
-    assert (await send_json(raw, "POST", path, card(complete))).status == 200
-    cards = client.ads.account(raw.account).cards
-    shop: Any = Button("SHOP", app)
-    for given in (shop, Button(Label("SHOP"), shop.destination), card({"value": "SHOP"})["components"][1]):
-        made = await cards.create("App", components=[CardMedia(IMAGE), given])
-        held = raw.emulator.state.advertising.table(raw.account, "cards").get(made.id)
-        assert held is not None
-        assert held["components"][1]["label"] == complete
-
-
 async def test_the_value_of_a_call_to_action_may_stand_alone(raw: Asker, client: Client) -> None:
     user_id = raw.emulator.seed["user_ids"][0]
     given: Any = {"as_user_id": user_id, "text": "Look", "video_cta_value": "https://shop.example"}
@@ -250,53 +224,6 @@ async def test_a_whole_program_runs_against_the_sandbox(raw: Asker, service: Emu
     assert len(raw.members()) == 1
     assert (await ask(raw, "GET", "", host="ads-sandbox")).data == (await ask(raw, "GET", "")).data
     assert (await ask(raw, "GET", "/nothing", host="ads-sandbox")).status == 404
-
-
-# What is there, and what is not ---------------------------------------------------------------------------------------
-
-
-async def test_the_seed_names_audiences_and_lists_of_every_account(raw: Asker, service: Emulator) -> None:
-    found = (await raw.control("GET", "seed")).json
-    audiences, lists = found["audiences"], found["do_not_reach_lists"]
-    assert set(audiences) == {*service.seed["account_ids"], *service.seed["unassociated_account_ids"]}
-    assert [*audiences[raw.account]] == service.seed["custom_audience_ids"]
-    assert [*lists[raw.account]] == service.seed["do_not_reach_list_ids"]
-    second = service.seed["account_ids"][1]
-    for audience_id in audiences[second]:
-        path = f"/ads/12/accounts/{second}/custom_audiences/{audience_id}/users"
-        assert (await raw.upload([operation({"email": [digest("ada")]})], path=path)).status == 200
-    assert all(
-        isinstance(name, str) and name
-        for held in (audiences, lists)
-        for each in held.values()
-        for name in each.values()
-    )
-
-
-async def test_a_404_names_what_was_not_found(raw: Asker, client: Client) -> None:
-    def said(reply: Reply) -> list[tuple[str, str]]:
-        assert reply.status == 404
-        return [(error["parameter"], error["message"]) for error in reply.json["errors"]]
-
-    path = f"/ads/12/accounts/{raw.account}/custom_audiences/nosuch/users"
-    reply = await raw.upload([operation({"email": [digest("ada")]})], path=path)
-    assert said(reply) == [("custom_audience_id", "there is no such custom audience: nosuch")]
-    reply = await ask(raw, "POST", "/line_item_curated_categories", line_item_id="x1", curated_category_id="x2")
-    assert said(reply) == [
-        ("line_item_id", "there is no such line item: x1"),
-        ("curated_category_id", "there is no such curated category: x2"),
-    ]
-    user_id = raw.emulator.seed["user_ids"][0]
-    reply = await ask(raw, "POST", "/tweet", as_user_id=user_id, media_keys=f"{IMAGE},3_9", card_uri="card://x")
-    assert said(reply) == [
-        ("media_keys", "there is no such media keys: 3_9"),
-        ("card_uri", "there is no such card uri: card://x"),
-    ]
-    for path, name in ((f"audiences/{raw.account}/nosuch/members", "nosuch"), ("catalogs/c9/products", "c9")):
-        missing = await raw.control("GET", path)
-        assert (missing.status, name in missing.json["errors"][0]["message"]) == (404, True)
-    with pytest.raises(NotFound, match="there is no such line item: nosuch"):
-        await client.ads.account(raw.account).line_items.delete("nosuch")
 
 
 # Product sets ---------------------------------------------------------------------------------------------------------

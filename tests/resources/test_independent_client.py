@@ -1,7 +1,6 @@
 """Every endpoint, asked by the SDK and by a client that shares nothing with it: the same comes of it."""
 
 import contextlib
-import copy
 import inspect
 import typing
 from collections import Counter
@@ -21,12 +20,10 @@ from socialapi.emulator import Emulator
 from socialapi.emulator.routing import mounted_path
 from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.pages import Page
-from socialapi.models.posts import Post
 from socialapi.models.queries import OpenPage
 from socialapi.routes import oauth
 from socialapi.routes.route import Route
 from socialapi.types import RuleDraft
-from socialapi.wire.paging import read_page
 from tests.emulator.platform.receiving import owner_of_webhook
 from tests.support import independent
 from tests.support.comparing import assert_holds, assert_holds_answer
@@ -289,23 +286,6 @@ def test_every_collection_is_walked_or_comes_as_one_page() -> None:
         f"in tests/support/endpoint_table.py, one row of {', '.join(wrong)} needs `pages`, "
         "or `is_one_page` if the emulator sends all of it at once"
     )
-
-
-def test_the_comparison_notices_what_is_dropped_or_changed() -> None:
-    body = {"data": [{"id": "1", "text": "a"}], "meta": {"result_count": 1}}
-    page: Page[Post] = read_page(Page[Post], copy.deepcopy(body))
-    assert_holds_answer(page, body)
-    for other in (
-        {"data": [{"id": "1", "text": "a", "new": 1}], "meta": {"result_count": 1}},
-        {"data": [{"id": "1", "text": "b"}], "meta": {"result_count": 1}},
-        {"data": [{"id": "1", "text": "a"}, {"id": "2"}], "meta": {"result_count": 1}},
-        body | {"meta": {"result_count": 1, "next_token": "n"}},
-        body | {"includes": {"users": [{"id": "7"}]}},
-        body | {"errors": [{"code": 1, "message": "no"}]},
-        body | {"beside": 1},
-    ):
-        with pytest.raises(AssertionError):
-            assert_holds_answer(page, other)
 
 
 def test_the_independent_client_shares_nothing_with_the_sdk() -> None:

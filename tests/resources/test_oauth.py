@@ -11,16 +11,6 @@ def asked(emulator: Emulator) -> list[str]:
     return [record.path for record in emulator.requests]
 
 
-async def test_the_app_only_token_is_the_one_outstanding(
-    socialapi_emulator: Emulator, socialapi_client: Client
-) -> None:
-    token = await socialapi_client.oauth.app_only_token()
-    assert (token.access_token, token.token_type) == (socialapi_emulator.ready["bearer_token"], "bearer")
-    assert token.access_token not in repr(token)
-    assert await socialapi_client.oauth.app_only_token() == token
-    assert asked(socialapi_emulator) == ["/oauth2/token"]
-
-
 async def test_an_invalidated_token_is_followed_by_a_different_one(
     socialapi_emulator: Emulator, socialapi_client: Client
 ) -> None:

@@ -1,6 +1,5 @@
 """Posts: looked up, read page by page, created."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -11,14 +10,7 @@ from socialapi.problems import ResourceNotFound
 from socialapi.types import MediaVariant
 from tests.emulator.asking import Asker
 from tests.support.clients import client_of
-from tests.support.clock import VirtualClock
 from tests.support.server import Received, Server, answer
-
-TIMELINE = "GET /2/users/{id}/tweets"
-
-
-def asked(service: Emulator, path: str = "/2/tweets") -> int:
-    return sum(record.path == path for record in service.requests)
 
 
 async def written(client: Client, service: Emulator, text: str) -> str:
@@ -171,25 +163,6 @@ async def test_fields_are_asked_for_on_every_page(client: Client, northwind: str
             assert post.created_at.tzinfo is not None
             assert page.includes.author(post) is not None
     await pages.aclose()
-
-
-async def test_50_pagers_at_once_share_a_limit_without_a_single_429() -> None:
-    clock = VirtualClock()
-    async with Emulator(clock=clock.time, rate_limits={TIMELINE: (40, 900.0)}) as service:
-        user = service.seed["user_ids"][0]
-        async with Client(service.config, service.credentials[:1], clock=clock) as client:
-            # Time stands still while an answer is on its way.
-            clock.busy = lambda: any(limit.in_flight for limit in client.limits.values())
-            patient = client.with_options(max_wait_seconds=86_400.0)
-            walks = (patient.posts.by_user(user, max_results=5).collect(limit=15) for _ in range(50))
-            read = await asyncio.gather(*walks)
-        assert len({tuple(post.id for post in posts) for posts in read}) == 1
-        assert len(read[0]) == 15
-        statuses = [record.status for record in service.requests if record.path.endswith("/tweets")]
-    assert 429 not in statuses
-    assert len(statuses) >= 150
-    # Four windows at the least were waited for.
-    assert clock.monotonic() >= 3 * 900
 
 
 # Creating

@@ -198,11 +198,3 @@ async def error_of(method: Callable[..., Any], given: list[Any], keywords: dict[
     except SocialApiError as error:
         return error
     return None
-
-
-def test_the_walk_finds_the_methods_of_every_area() -> None:
-    names = {call.name for call in CALLS}
-    assert len(names) > 80
-    assert {"client.posts.create", "client.ads.account", "client.oauth.refresh", "client.request"} <= names
-    assert "client.ads.account('1').custom_audience('1').upload" in names
-    assert "client.catalog('1').products.list" in names

@@ -214,20 +214,6 @@ async def test_callers_who_waited_for_a_token_share_the_refusal_and_later_ones_a
         assert len(server.requests) == 2
 
 
-async def test_the_emulator_says_99_when_a_token_is_asked_for_too_often(clock: VirtualClock) -> None:
-    async with Emulator(rate_limits={"app_only_tokens": (1, 60.0)}) as emulator:
-        for number in range(2):
-            async with Client(emulator.config, emulator.credentials, clock=clock) as client:
-                if number == 0:
-                    await client.oauth.app_only_token()
-                    continue
-                for _ in range(3):
-                    with pytest.raises(Forbidden) as caught:
-                        await client.oauth.app_only_token()
-                    assert caught.value.codes == (99,)
-        assert len(emulator.requests) == 2
-
-
 # Tokens that cannot be had
 
 

@@ -53,10 +53,6 @@ async def test_items_come_in_order_and_a_page_without_items_does_not_end_the_wal
     assert collection.asked == [None, "b", "c"]
 
 
-async def test_pages_come_whole() -> None:
-    assert [page.data async for page in Collection(THREE_PAGES).pager().pages()] == [(1, 2, 3), (), (4, 5)]
-
-
 async def test_awaiting_a_pager_gives_the_first_page_and_asks_for_no_other() -> None:
     collection = Collection(THREE_PAGES)
     assert (await collection.pager()).data == (1, 2, 3)

@@ -1,7 +1,5 @@
 """One window as arithmetic: when the next request may go out."""
 
-import math
-
 import pytest
 
 from socialapi.routes.route import RateLimit
@@ -27,15 +25,6 @@ def used(count: int, *, at: float, documented: RateLimit | None = TEN_A_MINUTE) 
     return made
 
 
-def test_a_documented_window_lets_as_many_go_as_it_holds() -> None:
-    made = window()
-    for _ in range(10):
-        assert wait(made, 0.0) == 0.0
-        made.take(0.0)
-    assert wait(made, 0.0) > 0
-    assert made.in_flight == 10
-
-
 def test_a_place_comes_back_one_window_after_the_reply_and_not_after_the_request() -> None:
     made = window()
     for _ in range(10):
@@ -56,12 +45,6 @@ def test_who_stands_behind_others_waits_for_a_later_place() -> None:
     assert [wait(made, 10.0, ahead=n) for n in (0, 1, 9)] == [50.0, 51.0, 59.0]
     assert wait(made, 10.0, ahead=10) == 110.0, "the first place for the second time"
     assert wait(made, 10.0, ahead=25) == 175.0
-
-
-def test_behind_others_who_take_all_that_is_free_it_takes_a_window_too() -> None:
-    assert wait(window(), 0.0, ahead=9) == 0.0
-    assert wait(window(), 0.0, ahead=10) == 60.0
-    assert wait(window(), 0.0, ahead=20) == 120.0
 
 
 def test_a_place_that_is_on_its_way_comes_back_in_a_window_at_best() -> None:
@@ -97,13 +80,6 @@ def test_a_limit_of_one_is_not_reserved_away() -> None:
     assert wait(window(RateLimit("x", 1, 60.0), reserve_share=0.5), 0.0, bulk=True) == 0.0
     most = window(RateLimit("x", 4, 60.0), reserve_share=0.99)
     assert wait(most, 0.0, bulk=True) == 0.0
-
-
-def test_without_a_share_nothing_is_reserved() -> None:
-    made = window(reserve_share=0.0)
-    for _ in range(9):
-        made.take(0.0)
-    assert wait(made, 0.0, bulk=True) == 0.0
 
 
 # What the service reports
@@ -278,10 +254,6 @@ def test_the_status_says_what_is_known() -> None:
     made.take(0.0)
     assert made.status(1.0) == LimitStatus(10, 6, 1, None)
     assert made.status(61.0) == LimitStatus(10, 9, 1, None)
-
-
-def test_unknown_is_longer_than_any_wait() -> None:
-    assert math.isinf(UNKNOWN)
 
 
 def test_a_report_that_our_own_requests_explain_is_not_waited_for() -> None:

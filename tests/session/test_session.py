@@ -9,11 +9,10 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.errors import OutcomeUnknown, RateLimited, ServerError, TransportError
-from socialapi.models.audiences import UploadCounts
 from socialapi.routes import audiences
 from socialapi.session.options import CallOptions
 from socialapi.wire.retry import Attempt, RetryPolicy
-from tests.support.clients import DIGEST, OPERATION, client_of
+from tests.support.clients import OPERATION, client_of
 from tests.support.clock import VirtualClock, turns
 from tests.support.requests import assemble
 from tests.support.server import OK, Cut, Fault, Server, Step, answer
@@ -286,15 +285,6 @@ async def test_a_call_that_is_cancelled_counts_as_sent_and_one_that_never_left_d
 
 
 # Results
-
-
-async def test_a_call_gives_the_result_of_its_route(clock: VirtualClock) -> None:
-    async with Server() as server, client_of(server, clock) as client:
-        assert await upload(client) == UploadCounts(success_count=1, total_count=1)
-    (request,) = server.requests
-    assert request.path == "/ads/12/accounts/18ce5/custom_audiences/4f2a/users"
-    users = [{kind: [DIGEST] if kind == "email" else [] for kind in request.json[0]["params"]["users"][0]}]
-    assert request.json == [{"operation_type": "Update", "params": {"users": users}}]
 
 
 async def test_the_log_says_what_happened_to_each_attempt(

@@ -153,16 +153,6 @@ async def test_a_file_that_others_can_read_is_replaced_by_one_they_cannot(path: 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-async def test_the_file_is_replaced_whole_so_that_no_reader_sees_half_of_it(path: Path) -> None:
-    cache = FileTokenCache(path)
-    await cache.store("a", "one")
-    with path.open() as before:
-        await cache.store("a", "two")
-        assert json.load(before) == {"a": "one"}
-    assert json.loads(path.read_text()) == {"a": "two"}
-    assert not [each for each in path.parent.iterdir() if each.suffix not in (".json", ".lock")]
-
-
 @pytest.mark.parametrize(
     "content", [b"", b'{"a": "on', b"[1]", b'"a"', b"\xff\xfe", b'{"a": 5, "b": null}', b"[" * 100_000]
 )

@@ -1,7 +1,6 @@
 """Tokens that could not be sent: one that is kept counts as none, and one that is answered is an error."""
 
 import json
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from socialapi import AppOnly, Bearer, Client, Config, FileTokenCache, MemoryTokenCache, OAuth2User
 from socialapi.errors import ConfigurationError, DecodeError
 from socialapi.session.oauth2_user import TokenPair, pair_key
-from socialapi.session.token_cache import cache_key
 from socialapi.wire.oauth1 import bearer_header, check_headers, is_token
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock
@@ -109,19 +107,6 @@ async def test_a_token_in_the_cache_that_cannot_be_sent_counts_as_none(held: Any
         await get(client)
         await get(client)
     assert service.sent == ["Bearer fresh"] * 2
-
-
-async def test_a_token_in_a_file_that_cannot_be_sent_is_replaced_there(tmp_path: Path) -> None:
-    service = Service("fresh")
-    async with Server(then=service) as server:
-        key = cache_key(server.url, APP.api_key)
-        file = tmp_path / "tokens.json"
-        file.write_text(json.dumps({key: "planted\r\nX-Evil: 1", "other": "\ud800"}))
-        options = {"token_cache": FileTokenCache(file)}
-        async with client_of(server, credentials=(APP,), options=options) as client:
-            await get(client)
-    assert service.sent == ["Bearer fresh"]
-    assert json.loads(file.read_text()) == {key: "fresh", "other": "\ud800"}
 
 
 @pytest.mark.parametrize("odd", UNUSABLE)

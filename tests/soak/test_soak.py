@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import pytest
 
-from tests.soak.conductor import QUICK_FAULT_KINDS, quick_plan, soak
+from socialapi.emulator.faults import FaultKind
+from tests.soak.conductor import OF_DELIVERIES, QUICK_FAULT_KINDS, TARGETS, quick_plan, soak
 from tests.soak.judge import Outcome, broken_rules, summary
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.xdist_group("soak")]
@@ -51,3 +52,8 @@ def test_everything_of_a_long_soak_happens_in_a_short_one(outcome: Outcome) -> N
 
 def test_the_client_leaves_no_folder_of_a_job_behind(outcome: Outcome, folder: Path) -> None:
     assert [each.name for each in (folder / "files").iterdir() if each.is_dir()] == []
+
+
+def test_every_fault_of_the_emulator_may_be_played() -> None:
+    scripts = [script for _, _, scripts, _ in TARGETS for script in scripts]
+    assert {script["fault"] for script in (*scripts, *OF_DELIVERIES)} == set(get_args(FaultKind))

@@ -118,16 +118,6 @@ async def test_a_page_in_place_of_a_stream_is_named_and_waited_out(
     assert "a page instead of a stream: Sign in" in caplog.text
 
 
-async def test_jitter_only_makes_a_wait_longer(clock: VirtualClock) -> None:
-    async with StreamServer(clock, then=[End.CLEAN]) as server, client_of(server, clock) as client:
-        stream = client.filtered_stream.connect()
-        server.watch(stream)
-        async with stream:
-            while len(server.times) < 3:
-                await stream._link.read()
-    assert gaps_between(server.times) == [5.5, 11.0]
-
-
 # When the schedules start anew
 
 

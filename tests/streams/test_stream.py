@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from socialapi import Client, Fields
+from socialapi import Fields
 from socialapi.errors import Forbidden, InvalidInput, StreamEnded
 from socialapi.problems import Problem
 from socialapi.session.clock import run_with_timeout
-from socialapi.streams import ActivityEvent, Gap, MatchedPost, Stream, StreamCounters, StreamNotice, Undecoded
+from socialapi.streams import Gap, MatchedPost, Stream, StreamCounters, StreamNotice, Undecoded
 from socialapi.streams.stream import REMEMBERED_IDS
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock, turns
@@ -481,17 +481,3 @@ async def test_parameters_are_sent_as_they_are(clock: VirtualClock) -> None:
     ]
     assert request.headers["accept-encoding"] == "identity"
     assert request.headers["authorization"] == "Bearer bearer-token"
-
-
-async def test_the_activity_stream_brings_events(clock: VirtualClock) -> None:
-    async def events(client: Client) -> tuple[str | None, str | None]:
-        async with client.activity.stream(backfill_minutes=1, partition=2) as stream:
-            server.watch(stream)
-            event = await anext(stream)
-            assert isinstance(event, ActivityEvent)
-            return event.event_type, event.event_id
-
-    line = b'{"data":{"event_type":"ProfileBioUpdate","event_id":"7","payload":{}}}\n'
-    async with StreamServer(clock, [line, line]) as server, clients_of(server) as client:
-        assert await events(client) == ("profile.update.bio", "7")
-    assert sent(server).path == "/2/activity/stream?backfill_minutes=1&partition=2"

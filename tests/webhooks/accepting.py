@@ -1,4 +1,4 @@
-"""A program that accepts events into an inbox, hands them out and never gets them done; run by test_crashes."""
+"""A program that accepts events into an inbox, hands them out and never gets them done; run by test_sharing."""
 
 import asyncio
 import sys

@@ -198,6 +198,14 @@ async def test_a_body_that_is_not_there_is_an_empty_one(receiver: Receiver) -> N
     assert (await receiver.handle("POST", "", {HEADER: signature(b"")}, body)).status == 400
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+async def test_what_is_signed_and_cannot_be_read_is_handed_out_as_it_came(receiver: Receiver, encoding: str) -> None:
+    content = "\ufeff {}".encode(encoding)
+    assert (await post(receiver, content)).status == 200
+    (got,) = await take(receiver, 1)
+    assert (type(got), got.content) == (Undecoded, content)
+
+
 @pytest.mark.parametrize("method", ["PUT", "HEAD", "OPTIONS", "delete", "", "GET "])
 async def test_other_methods_are_refused(receiver: Receiver, method: str) -> None:
     reply = await receiver.handle(method, "crc_token=a", {HEADER: signature(event(1))}, event(1))

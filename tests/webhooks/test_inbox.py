@@ -101,17 +101,6 @@ async def test_a_finished_event_leaves_no_body_behind(path: Path) -> None:
     assert not holds(path, b"post.create")
 
 
-async def test_what_is_finished_after_the_end_comes_out_again(path: Path) -> None:
-    receiver = Receiver(SECRET, inbox=path)
-    async with running(receiver) as sender:
-        await sender.post(event(1))
-        (held,) = await take(receiver.unfinished(), 1)
-    await receiver.finish(held)
-    assert receiver.counters.finished == 0
-    async with Receiver(SECRET, inbox=path) as again:
-        assert numbers(await take(again, 1)) == ["1"]
-
-
 async def test_what_is_finished_does_not_wait_while_it_is_erased(inbox: Inbox) -> None:
     for number in range(3):
         await inbox.add(b"%d" % number, b"{}")

@@ -110,15 +110,6 @@ async def test_the_bound_holds_for_all_together(path: Path) -> None:
         assert (await to_second.post(event(100))).status == 200
 
 
-async def test_all_who_make_one_at_the_same_instant_have_it(path: Path) -> None:
-    inboxes = [Inbox(path, dedup_window=100, max_waiting=1_000) for _ in range(12)]
-    await asyncio.gather(*(inbox.open() for inbox in inboxes))
-    outcomes = await asyncio.gather(*(inbox.add(b"same", b"{}") for inbox in inboxes))
-    assert sorted(outcomes) == ["duplicate"] * 11 + ["new"]
-    await asyncio.gather(*(inbox.aclose() for inbox in inboxes))
-    assert names(path) == [path.name]
-
-
 async def test_processes_that_make_one_at_the_same_instant_have_it(path: Path) -> None:
     async with contextlib.AsyncExitStack() as stack:
         entering = (stack.enter_async_context(another_process(path)) for _ in range(4))

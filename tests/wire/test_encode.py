@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
 from socialapi.internal.unset import UNSET, Unset
-from socialapi.models.audiences import AudienceUser, Operation, OperationParams
 from socialapi.wire.encode import json_bytes, json_shape, query_string
 
 UTC = datetime.UTC
@@ -57,27 +56,6 @@ def test_a_time_is_written_in_utc_wherever_it_is_from() -> None:
 def test_a_time_without_a_zone_is_refused_because_its_meaning_would_be_a_guess() -> None:
     with pytest.raises(InvalidInput, match="no time zone"):
         json_shape(datetime.datetime(2026, 1, 1, 9, 30))  # noqa: DTZ001
-
-
-def test_an_operation_is_the_documented_json() -> None:
-    operation = Operation(
-        "Update", OperationParams(users=(AudienceUser(email="a" * 64, partner_user_id=("p1", "p2")),))
-    )
-    assert json_shape(operation) == {
-        "operation_type": "Update",
-        "params": {
-            "users": [
-                {
-                    "email": ["a" * 64],
-                    "device_id": [],
-                    "handle": [],
-                    "service_id": [],
-                    "phone_number": [],
-                    "partner_user_id": ["p1", "p2"],
-                }
-            ]
-        },
-    }
 
 
 def test_unset_is_left_out_and_none_is_null() -> None:

@@ -15,7 +15,6 @@ from socialapi.models.events import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, 
 from socialapi.problems import OperationalDisconnect, ServiceError
 from socialapi.streams import ActivityEvent, DirectMessage, MatchedPost, MatchingRule, StreamNotice, Undecoded
 from socialapi.wire.events import (
-    EVENT_ID_PATHS,
     checked_paths,
     identity_of,
     identity_of_item,
@@ -452,10 +451,6 @@ def test_the_places_of_the_id_can_be_chosen() -> None:
     assert identity_of(listed, ["payload.direct_message_events.id"]) is None
 
 
-def test_ids_are_looked_for_in_the_order_of_the_documentation_of_this_package() -> None:
-    assert EVENT_ID_PATHS == ("data.event_uuid", "event_uuid", "data.event_id", "event_id", "id")
-
-
 def test_one_path_is_a_list_of_one() -> None:
     assert checked_paths("data.uid") == ("data.uid",)
     assert checked_paths(["a", "b.c"]) == ("a", "b.c")
@@ -503,11 +498,6 @@ def test_what_a_stream_brings_is_told_apart_by_the_same_rule() -> None:
     matched = read_post(b'{"data":{"id":"5","text":"t"},"matching_rules":[]}')
     assert isinstance(matched, MatchedPost)
     assert identity_of_item(matched) == ":5"
-
-
-def test_the_same_object_may_have_events_of_several_types() -> None:
-    created, deleted = ({"event_type": name, "data": {"event_id": "1"}} for name in ("post.create", "post.delete"))
-    assert identity_of(created) != identity_of(deleted)
 
 
 @given(st.dictionaries(NAMES, JSON, max_size=5), st.lists(st.text(max_size=10), max_size=3))

@@ -1,8 +1,6 @@
 """Reading pages, and asking for the next one."""
 
-import copy
 import datetime
-import itertools
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -18,7 +16,6 @@ from socialapi.models.audiences import AudiencePermissionsQuery, TargetingCampai
 from socialapi.models.content import Note
 from socialapi.models.pages import Page
 from socialapi.models.posts import Media, Post
-from socialapi.problems import ResourceNotFound, ServiceError
 from socialapi.routes.ads import ACCOUNTS
 from socialapi.routes.catalogs import PRODUCTS
 from socialapi.routes.creatives import CARDS
@@ -38,65 +35,7 @@ from socialapi.wire.paging import (
 )
 from socialapi.wire.request import Plan
 
-PLATFORM_PAGE = {
-    "data": [
-        {"id": "1", "text": "one", "author_id": "7", "attachments": {"media_keys": ["m2", "m1"]}},
-        {"id": "2", "text": "two", "author_id": "8", "referenced_tweets": [{"type": "replied_to", "id": "1"}]},
-    ],
-    "includes": {
-        "users": [{"id": "7", "name": "Ada", "username": "ada"}],
-        "media": [{"media_key": "m1", "type": "photo"}, {"media_key": "m2", "type": "video", "duration_ms": 900}],
-        "tweets": [{"id": "1", "text": "one"}],
-        "spaces": [{"id": "s"}],
-    },
-    "meta": {"result_count": 2, "next_token": "n", "previous_token": "p", "newest_id": "2"},
-    "errors": [
-        {"type": "https://example.org/problems/resource-not-found", "title": "Not Found", "parameter": "ids",
-         "value": "3", "resource_id": "3", "resource_type": "tweet"},
-        {"code": 17, "message": "gone"},
-    ],
-}  # fmt: skip
-
-
 WHEN = datetime.datetime(2026, 11, 24, tzinfo=datetime.UTC)
-
-
-def test_a_platform_page_keeps_everything_that_came_with_the_items() -> None:
-    page = read_page(Page[Post], copy.deepcopy(PLATFORM_PAGE))
-    assert [post.id for post in page.data] == ["1", "2"]
-    assert (page.next_token, page.previous_token, page.result_count) == ("n", "p", 2)
-    assert page.meta["newest_id"] == "2"
-    problem, coded = page.errors
-    assert isinstance(problem, ResourceNotFound)
-    assert (problem.resource_id, problem.parameter) == ("3", "ids")
-    assert coded == ServiceError(code=17, message="gone")
-
-
-def test_included_objects_are_joined_back_by_id_and_key() -> None:
-    page = read_page(Page[Post], copy.deepcopy(PLATFORM_PAGE))
-    first, second = page.data
-    author = page.includes.author(first)
-    assert author is not None
-    assert author.username == "ada"
-    assert page.includes.author(second) is None
-    assert [each.media_key for each in page.includes.media(first)] == ["m2", "m1"]
-    assert page.includes.media(second) == ()
-    assert [post.text for post in page.includes.referenced(second)] == ["one"]
-    assert page.includes.extra == {"spaces": [{"id": "s"}]}
-
-
-def test_an_advertising_page_has_its_cursor_and_total_count_beside_the_data() -> None:
-    page = read_page(Page[Post], {"data": [], "next_cursor": "c", "total_count": 7, "request": {"params": {}}})
-    assert (page.data, page.next_token, page.total_count) == ((), "c", 7)
-    assert read_page(Page[Post], {"data": [], "next_cursor": None}).next_token is None
-
-
-def test_an_advertising_page_says_what_it_was_asked_for() -> None:
-    page = read_page(Page[Post], {"data": [], "request": {"params": {"count": 5, "new": [1]}}})
-    assert page.params == {"count": 5, "new": [1]}
-    odds: list[dict[str, object]] = [{}, {"request": None}, {"request": []}, {"request": {"params": "x"}}]
-    for odd in odds:
-        assert read_page(Page[Post], {"data": [], **odd}).params == {}
 
 
 @pytest.mark.parametrize("count", ["seven", 7.5, True, None, [7, 8], {}])
@@ -295,21 +234,6 @@ def ids(count: int) -> tuple[str, ...]:
     return tuple(f"a{number}" for number in range(count))
 
 
-@pytest.mark.parametrize("count", [1, 199, 200])
-def test_up_to_200_ids_are_asked_for_at_once(count: int) -> None:
-    assert split_of(AccountsQuery, {"account_ids": ids(count)}) is None
-
-
-@pytest.mark.parametrize(("count", "sizes"), [(201, [200, 1]), (400, [200, 200]), (401, [200, 200, 1])])
-def test_more_ids_are_asked_for_in_parts(count: int, sizes: list[int]) -> None:
-    for several in (ids(count), list(ids(count))):
-        split = split_of(AccountsQuery, {"account_ids": several, "q": "x"})
-        assert split is not None
-        assert split.parameter == "account_ids"
-        assert [len(part) for part in split.parts] == sizes
-        assert [each for part in split.parts for each in part] == list(ids(count))
-
-
 @pytest.mark.parametrize(
     ("query", "other"),
     [
@@ -370,17 +294,6 @@ def test_the_parts_are_walked_through_one_after_another() -> None:
 def test_a_position_in_another_collection_is_refused(token: str) -> None:
     with pytest.raises(InvalidInput, match="start is a position in another collection"):
         PARTS.ask({}, token)
-
-
-@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 40))
-def test_a_walk_in_a_circle_is_noticed_with_few_tokens(before: int, circle: int, most: int) -> None:
-    pages = before + circle
-    tokens = itertools.chain(range(1, pages), itertools.cycle(range(before, pages)))
-    read, fetched = ReadTokens(None, most), 1
-    while not read.repeats(str(next(tokens))):
-        fetched += 1
-        assert len(read) <= most + 1
-    assert pages <= fetched <= (pages if circle <= most else 3 * pages)
 
 
 def test_of_a_long_walk_a_thousand_tokens_are_remembered() -> None:

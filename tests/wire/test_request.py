@@ -19,23 +19,10 @@ from tests.support.requests import assemble, build_request
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 CONFIG = Config(base_url="https://api.example.com", ads_url="https://ads.example.com/api/")
 USERS = audiences.CUSTOM_AUDIENCE_USERS.at(account_id="18ce5", custom_audience_id="4f2a")
-DIGEST = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 
 
 def build(target: Target[Any], config: Config = CONFIG, **arguments: Any) -> Request[Any]:
     return build_request(target, config, now=NOW, **arguments)
-
-
-def test_a_json_body_goes_to_the_documented_path() -> None:
-    operation = {"operation_type": "Update", "params": {"users": [{"email": [DIGEST]}]}}
-    request = build(USERS, body=[operation])
-    assert request.method == "POST"
-    assert request.url == "https://ads.example.com/api/12/accounts/18ce5/custom_audiences/4f2a/users"
-    assert request.headers == {"Accept": "application/json", "Content-Type": "application/json"}
-    assert b"".join(request.body) == (
-        b'[{"operation_type":"Update","params":{"users":[{"email":["' + DIGEST.encode() + b'"]}]}}]'
-    )
-    assert request.form is None
 
 
 def test_a_form_body_is_percent_encoded_and_kept_as_text_for_the_signature() -> None:
@@ -118,26 +105,6 @@ def test_the_largest_body_can_be_configured_where_the_service_bounds_it() -> Non
         assemble(USERS, small, {}, (b"x" * 11,))
     unbounded = Route("POST", PLATFORM, "/2/anything", dict, Any, "json").at()
     assert assemble(unbounded, small, {}, (b"x" * 11,)).body_bytes == 11
-
-
-def test_a_body_that_breaks_rules_is_refused_with_all_of_them_and_none_of_its_values() -> None:
-    operations = [
-        {"operation_type": "Upsert", "params": {"users": [{"email": ["anna@example.com", DIGEST, "B" * 64]}]}},
-        {"params": {"users": "anna"}},
-    ]
-    with pytest.raises(InvalidInput, match="breaks 5 rules of the service; nothing was sent") as caught:
-        build(USERS, body=operations)
-    assert [(rule.path, rule.reason) for rule in caught.value.broken_rules] == [
-        ("[0].operation_type", "must be one of Update, Delete"),
-        ("[0].params.users[0].email[0]", "must be a SHA-256 digest: 64 lower-case hexadecimal digits"),
-        ("[0].params.users[0].email[2]", "must be a SHA-256 digest: 64 lower-case hexadecimal digits"),
-        ("[1].operation_type", "is required"),
-        ("[1].params.users", "must be an array"),
-    ]
-    said = str(caught.value) + repr(caught.value)
-    assert "anna" not in said
-    assert "B" * 64 not in said
-    assert DIGEST not in said
 
 
 def test_the_repr_of_a_request_shows_neither_parameters_nor_body() -> None:

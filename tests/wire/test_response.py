@@ -193,25 +193,6 @@ def test_unknown_fields_and_unknown_values_of_enumerations_survive() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"),
-    [
-        (302, errors.ApiError),
-        (400, errors.ApiError),
-        (401, errors.Unauthorized),
-        (403, errors.Forbidden),
-        (404, errors.NotFound),
-        (409, errors.Conflict),
-        (429, errors.RateLimited),
-        (500, errors.ServerError),
-        (503, errors.ServerError),
-        (599, errors.ServerError),
-    ],
-)
-def test_the_status_chooses_the_class(status: int, kind: type[errors.ApiError]) -> None:
-    assert type(refusal({"errors": []}, status)) is kind
-
-
-@pytest.mark.parametrize(
     ("content", "content_type", "says"),
     [
         (b"<html><p>503</p></html>", "text/html", "an answer of type text/html with no reason in it"),
@@ -277,23 +258,6 @@ def test_a_body_without_a_reason_keeps_the_status(content: bytes, content_type: 
 )
 def test_a_reason_is_found_wherever_a_refusal_has_it(body: Any, says: str) -> None:
     assert str(refusal(body, 503)) == f"HTTP 503: {says}"
-
-
-def test_coded_errors_of_both_apis_are_read() -> None:
-    error = refusal(
-        {
-            "errors": [
-                {"code": "MISSING_PARAMETER", "message": "users is required", "parameter": "users"},
-                {"code": 89, "message": "Invalid or expired token."},
-            ],
-            "request": {"params": {}},
-        }
-    )
-    assert error.errors == (
-        ServiceError(code="MISSING_PARAMETER", message="users is required", parameter="users"),
-        ServiceError(code=89, message="Invalid or expired token."),
-    )
-    assert str(error) == "HTTP 400: MISSING_PARAMETER: users is required; 89: Invalid or expired token."
 
 
 def test_the_request_id_is_what_the_service_calls_the_request() -> None:

@@ -68,16 +68,6 @@ def test_an_enumeration_has_the_documented_values_and_takes_others(slug: str, na
         assert found.extra == {}
 
 
-@pytest.mark.parametrize("kind", [*RESOURCE_TYPES, "hologram"])
-@pytest.mark.parametrize(
-    "slug",
-    [slug for slug, cls in PROBLEM_TYPES.items() if "resource_type" in {field.name for field in attrs.fields(cls)}],
-)
-def test_resources_are_of_any_type(slug: str, kind: str) -> None:
-    found: Any = read_problem(problem(slug, resource_type=kind))
-    assert found.resource_type == kind
-
-
 @pytest.mark.parametrize("slug", PROBLEM_TYPES)
 def test_each_type_reads_without_its_fields_and_keeps_those_it_does_not_know(slug: str) -> None:
     found = read_problem(problem(slug, colour="blue", since={"a": 1}))

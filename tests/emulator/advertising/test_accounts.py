@@ -86,34 +86,6 @@ async def test_what_the_sandbox_does_is_not_there_on_the_normal_host(ads: Ads) -
         assert (reply.status, sorted(reply.headers["Allow"].split(", "))) == (405, allowed.split(", "))
 
 
-async def test_a_test_account_is_found_like_any_other(ads: Ads) -> None:
-    made = await created(ads)
-    assert (await accounts(ads))[-1] == made.account
-    account = (await made.get("")).data
-    assert (account["name"], account["deleted"]) == ("Sandbox account 1", False)
-    assert account["created_at"] == timestamp(ads.ask.emulator.state.clock.now())
-    assert (await made.put("", name="Mine")).data["name"] == "Mine"
-    assert (await made.get("/line_item_curated_categories")).data == []
-    again = await created(ads)
-    assert again.account != made.account
-
-
-async def test_a_deleted_test_account_is_seen_only_when_asked_for(ads: Ads) -> None:
-    made = await created(ads)
-    reply = await sandbox(made, "DELETE")
-    assert (reply.status, reply.data["id"], reply.data["deleted"]) == (200, made.account, True)
-    assert missing_account(await sandbox(made, "DELETE"))
-    assert missing_account(await made.get(""))
-    assert missing_account(await made.put("", name="x"))
-    assert missing_account(await made.get("/features", with_deleted="true"))
-    assert (await made.get("", with_deleted="true")).data == reply.data
-    assert missing(await made.get("", with_deleted="false")) == ["account_id"]
-    assert made.account not in await accounts(ads)
-    assert made.account in await accounts(ads, with_deleted="true")
-    upload = await ads.ask.upload([], path=made.path("/custom_audiences/1nmth/users"))
-    assert missing_account(upload)
-
-
 def missing_account(reply: Reply) -> bool:
     return missing(reply) == ["account_id"]
 
@@ -151,19 +123,3 @@ async def test_features_are_added_to_a_test_account(ads: Ads) -> None:
     )
     assert reply.data == ["REACH_FREQUENCY_CAP", "PROMOTED_MEDIA_POLLS"]
     assert (await made.get("/features")).data == reply.data
-
-
-async def test_apps_have_the_documented_fields(ads: Ads) -> None:
-    reply = await ads.get("/account_apps", sort_by="os_type-desc")
-    assert [each["os_type"] for each in reply.data] == ["IPAD", "IOS", "ANDROID", "ANDROID"]
-    assert [each["id"] for each in (await ads.get("/account_apps")).data] == list(
-        ads.ask.emulator.seed["account_app_ids"]
-    )
-    assert all(
-        set(each)
-        == {
-            *("id", "app_store_identifier", "conversion_tracking_enabled", "deep_link_pattern", "os_type"),
-            *("created_at", "updated_at", "deleted"),
-        }
-        for each in reply.data
-    )

@@ -56,13 +56,6 @@ async def test_an_unknown_field_cannot_be_sorted_by(ads: Ads, field: str) -> Non
     assert broken(reply) == [("INVALID_PARAMETER", "sort_by")]
 
 
-async def test_an_unknown_field_is_listed_beside_what_else_is_wrong(ads: Ads) -> None:
-    assert broken(await ads.get(PAIRS, count=0, sort_by="size-asc")) == [
-        ("INVALID_PARAMETER", "count"),
-        ("INVALID_PARAMETER", "sort_by"),
-    ]
-
-
 async def test_lists_cannot_be_sorted_by(ads: Ads) -> None:
     table = ads.ask.emulator.state.advertising.table(ads.ask.account, "line_items")
     assert "placements" in table.rows[0]

@@ -12,33 +12,6 @@ LINE_ITEM = "/line_items/8xdpe"
 PAIRS = "/line_item_curated_categories"
 
 
-async def test_every_broken_rule_is_listed_with_its_parameter(ads: Ads) -> None:
-    reply = await ads.put(
-        LINE_ITEM,
-        bid_amount_local_micro=0,
-        bid_strategy="CHEAP",
-        advertiser_domain="https://northwind.example",
-        duration_in_days=8,
-        nonsense="x",
-    )
-    assert broken(reply) == [
-        ("INVALID_PARAMETER", "bid_amount_local_micro"),
-        ("INVALID_PARAMETER", "bid_strategy"),
-        ("INVALID_PARAMETER", "advertiser_domain"),
-        ("INVALID_PARAMETER", "duration_in_days"),
-        ("INVALID_PARAMETER", "nonsense"),
-    ]
-    assert reply.json["request"]["params"] == {
-        "account_id": ads.ask.account,
-        "line_item_id": "8xdpe",
-        "bid_amount_local_micro": 0,
-        "bid_strategy": "CHEAP",
-        "advertiser_domain": "https://northwind.example",
-        "duration_in_days": 8,
-        "nonsense": "x",
-    }
-
-
 async def test_the_echo_has_the_path_and_the_query_as_typed_values(ads: Ads) -> None:
     reply = await ads.send(
         "GET",

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,20 +56,6 @@ def test_pages_lose_and_double_nothing_that_stands_still(
     assert still == [each for each in expected(list(rows), order) if each not in moved]
 
 
-def test_a_table_is_filled_when_it_is_looked_at() -> None:
-    asked = []
-
-    def load() -> list[Record]:
-        asked.append(1)
-        return [{"id": "a"}]
-
-    table = Table(load)
-    assert not asked
-    assert table.get("a") == {"id": "a"}
-    assert table.get("b") is None
-    assert asked == [1]
-
-
 def test_texts_are_compared_by_their_beginnings_so_that_cursors_stay_short() -> None:
     table = Table(
         lambda: [{"id": "a", "name": "x" * 300 + "b"}, {"id": "b", "name": "x" * 300 + "a"}, {"id": "c", "name": "w"}]
@@ -79,9 +64,3 @@ def test_texts_are_compared_by_their_beginnings_so_that_cursors_stay_short() -> 
     cursor = table.cursor_of(Order("name"), 0)
     assert cursor[0] == "x" * 200
     assert [table.rows[position]["id"] for position in table.after(Order("name"), cursor)] == ["b"]
-
-
-def test_an_id_is_given_once() -> None:
-    table = Table(lambda: [{"id": "a"}])
-    with pytest.raises(AssertionError):
-        table.add({"id": "a"})

@@ -52,15 +52,6 @@ async def test_a_cursor_is_good_for_one_collection(own: Catalogs, catalogs: Cata
         assert broken(reply) == [("INVALID_PARAMETER", "cursor")]
 
 
-async def test_nothing_is_repeated_or_left_out_while_products_come_and_go(own: Catalogs) -> None:
-    keys = await fill(own, 6)
-    reply = await own.send("GET", own.products, count=2)
-    await own.delete([keys[0], keys[1], keys[2]])
-    await own.put(product(9))
-    rest = await own.pages(count=2, cursor=reply.json["next_cursor"])
-    assert list(itertools.chain(*rest)) == ["SKU-3", "SKU-4", "SKU-5", "SKU-9"]
-
-
 async def test_of_a_group_the_first_submitted_product_is_listed(own: Catalogs) -> None:
     await own.put(
         product(1, item_group_id="A", size="S"),
@@ -78,18 +69,6 @@ async def test_of_a_group_the_first_submitted_product_is_listed(own: Catalogs) -
     assert await own.pages(item_group_key=group_key) == [["SKU-1", "SKU-3", "SKU-5"]]
     assert await own.pages(item_group_key=group_key, count=2) == [["SKU-1", "SKU-3"], ["SKU-5"]]
     assert await own.pages(item_group_key="nosuch") == [[]]
-
-
-async def test_when_the_first_of_a_group_goes_the_next_one_is_listed(own: Catalogs) -> None:
-    keys = await own.keys(*(product(number, item_group_id="A", size=str(number)) for number in (1, 2, 3)))
-    await own.delete(keys[:1])
-    assert await own.pages() == [["SKU-2"]]
-    await own.put(product(2, item_group_id="B", size="2"))
-    assert await own.pages() == [["SKU-2", "SKU-3"]]
-    await own.put(product(2, item_group_id="A", size="2"))
-    assert await own.pages() == [["SKU-2"]]
-    await own.put(product(2), product(3))
-    assert await own.pages() == [["SKU-2", "SKU-3"]]
 
 
 async def test_deletion_is_for_good_and_said_key_by_key(own: Catalogs) -> None:

@@ -15,18 +15,6 @@ def statuses(results: list[dict[str, Any]]) -> list[str]:
     return [result["status"] for result in results]
 
 
-async def test_products_are_created_updated_or_left_as_they_are(own: Catalogs) -> None:
-    first = await own.put(product(1), product(2))
-    assert statuses(first) == ["CREATE_SUCCESS", "CREATE_SUCCESS"]
-    assert [result["id"] for result in first] == ["SKU-1", "SKU-2"]
-    assert all(result["errors"] == [] == result["warnings"] for result in first)
-    assert len({result["product_key"] for result in first}) == 2
-    second = await own.put(product(2, title="Pot"), product(1), product(3))
-    assert statuses(second) == ["UPDATE_SUCCESS", "NO_CHANGE", "CREATE_SUCCESS"]
-    assert [second[1]["product_key"], second[0]["product_key"]] == [result["product_key"] for result in first]
-    assert own.stored()["SKU-2"]["title"] == "Pot"
-
-
 async def test_an_update_replaces_the_whole_product(own: Catalogs) -> None:
     await own.put(product(color="red", inventory=3))
     assert statuses(await own.put(product(color="red"))) == ["UPDATE_SUCCESS"]

@@ -70,16 +70,6 @@ async def test_every_word_that_is_asked_for_stands_in_the_texts(ads: Ads) -> Non
         assert broken(await ads.get(LIBRARY, q=wrong)) == [("INVALID_PARAMETER", "q")]
 
 
-async def test_a_medium_has_the_documented_fields(ads: Ads) -> None:
-    reply = await ads.get(f"{LIBRARY}/{VIDEO}")
-    assert set(reply.data) == FIELDS
-    assert reply.data["media_key"] == VIDEO
-    assert (reply.data["media_type"], reply.data["media_category"]) == ("VIDEO", "TWEET_VIDEO")
-    assert (reply.data["duration"], reply.data["aspect_ratio"]) == (90_000, "16:9")
-    assert missing(await ads.get(f"{LIBRARY}/nosuch")) == ["media_key"]
-    assert missing(await second(ads).get(f"{LIBRARY}/{VIDEO}")) == ["media_key"]
-
-
 async def test_an_uploaded_video_is_added_with_all_that_is_said_of_it(ads: Ads) -> None:
     said = {"name": "n" * 100, "file_name": "f" * 255, "title": "t" * 70, "description": "d" * 200}
     made = await ads.post(LIBRARY, media_key=UPLOADED_VIDEO, poster_media_key=IMAGE, **said)

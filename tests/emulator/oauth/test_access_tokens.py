@@ -1,13 +1,10 @@
 """The end of a sign-in by OAuth 1.0a, and of a token (platform documentation, sections 2.7, 3.2 and 5.3, step 3)."""
 
 import pytest
-from authlib.oauth1 import ClientAuth
-from authlib.oauth1.client import OAuth1Client
 
 from socialapi.emulator.oauth.three_legged import with_parameters
-from tests.emulator.asking import Asker, Reply
+from tests.emulator.asking import Asker
 from tests.emulator.oauth.signing_in import (
-    CALLBACK,
     App,
     Browser,
     approved,
@@ -101,29 +98,6 @@ async def test_an_invalidated_token_is_dead_and_others_are_not(ask: Asker, app: 
     assert_refused(await ask.signed("GET", "/2/connections", signer=app.acting(first)), 401, 89)
     assert (await ask.signed("GET", "/2/connections", signer=app.acting(second))).status == 200
     assert (await ask.signed("GET", "/2/connections")).status == 200
-
-
-async def test_another_library_takes_the_same_steps(ask: Asker, browser: Browser) -> None:
-    """Authlib signs, and reads the answers."""
-    ready = ask.emulator.ready
-    client = OAuth1Client(None, ready["api_key"], ready["api_key_secret"], redirect_uri=CALLBACK)
-
-    async def post(path: str, auth: ClientAuth) -> Reply:
-        _, headers, body = auth.prepare("POST", ready["base_url"] + path, {}, b"")
-        return await ask.send("POST", path, headers=headers, data=body)
-
-    begun = client.parse_response_token(*_parts(await post("/oauth/request_token", client.auth)))
-    page = await approved(browser, begun)
-    client.parse_authorization_response(page.reply.headers["Location"])
-    client.auth.token_secret = begun["oauth_token_secret"]
-    granted = client.parse_response_token(*_parts(await post("/oauth/access_token", client.auth)))
-    assert granted["screen_name"] == "northwind"
-    with pytest.raises(ValueError, match='"code":89'):
-        client.parse_response_token(*_parts(await post("/oauth/access_token", client.auth)))
-
-
-def _parts(reply: Reply) -> tuple[int, str]:
-    return reply.status, reply.text
 
 
 def test_parameters_stand_behind_those_that_are_there() -> None:

@@ -133,26 +133,6 @@ async def test_a_person_is_signed_in_for_both_kinds_of_pages(ask: Asker, browser
 # Codes -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_code_is_exchanged_for_tokens_that_work(ask: Asker, browser: Browser) -> None:
-    reply = await redeem(ask, await approved(ask, browser))
-    assert (reply.status, reply.headers["Cache-Control"]) == (200, "no-store")
-    assert set(reply.json) == {"token_type", "expires_in", "access_token", "refresh_token", "scope"}
-    assert (reply.json["token_type"], reply.json["expires_in"], reply.json["scope"]) == ("bearer", 7_200, SCOPES)
-    made = await ask.bearer("POST", "/2/tweets", token=reply.json["access_token"], json={"text": "Hello"})
-    found = await ask.get("/2/tweets", ids=made.data["id"], tweet_fields="author_id")
-    assert found.data[0]["author_id"] == ask.emulator.seed["user_ids"][0]
-
-
-async def test_a_code_serves_once_and_for_30_seconds(ask: Asker, browser: Browser) -> None:
-    code = await approved(ask, browser)
-    assert (await redeem(ask, code)).status == 200
-    assert_error(await redeem(ask, code), "invalid_grant")
-    code = await approved(ask, browser)
-    ask.emulator.advance(30)
-    assert_error(await redeem(ask, code), "invalid_grant")
-    assert_error(await redeem(ask, "unknown"), "invalid_grant")
-
-
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
@@ -194,18 +174,6 @@ async def test_an_app_with_a_secret_may_show_it(ask: Asker, browser: Browser) ->
 
 
 # Tokens ------------------------------------------------------------------------------------------------------------
-
-
-async def test_each_refresh_replaces_the_refresh_token(ask: Asker, browser: Browser) -> None:
-    first = (await redeem(ask, await approved(ask, browser))).json
-    ask.emulator.advance(7_200)
-    second = (await refresh(ask, first["refresh_token"])).json
-    assert set(second) == set(first)
-    assert not {second["access_token"], second["refresh_token"]} & {first["access_token"], first["refresh_token"]}
-    assert (await ask.bearer("GET", "/2/tweets?ids=1", token=second["access_token"])).status == 200
-    assert_error(await refresh(ask, first["refresh_token"]), "invalid_grant")
-    assert_error(await refresh(ask, "unknown"), "invalid_grant")
-    assert (await refresh(ask, second["refresh_token"])).status == 200
 
 
 async def test_a_refresh_token_comes_with_offline_access_alone(ask: Asker, browser: Browser) -> None:

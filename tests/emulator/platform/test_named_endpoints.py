@@ -201,18 +201,6 @@ async def subscribe(ask: Asker, event_type: str, *, further: Any = None, **wante
     return await ask.bearer("POST", "/2/activity/subscriptions", json=body)
 
 
-async def test_a_subscription_is_kept_and_answered(ask: Asker) -> None:
-    reply = await subscribe(ask, "post.create", user_id="2244994945", keyword="huts", further={"tag": "mine"})
-    assert reply.status == 201
-    assert reply.data == {
-        "subscription_id": reply.data["subscription_id"],
-        "event_type": "post.create",
-        "filter": {"user_id": "2244994945", "keyword": "huts"},
-        "tag": "mine",
-    }
-    assert reply.data["subscription_id"] in ask.emulator.state.platform.subscriptions
-
-
 @pytest.mark.parametrize(("old", "new"), DEPRECATED_EVENT_TYPES.items())
 async def test_a_deprecated_name_stands_for_the_present_one(ask: Asker, old: str, new: str) -> None:
     reply = await subscribe(ask, old, user_id="1")

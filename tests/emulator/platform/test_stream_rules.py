@@ -29,20 +29,6 @@ def summary(reply: Reply) -> dict[str, int]:
     return found
 
 
-async def test_rules_are_added_listed_and_deleted(ask: Asker) -> None:
-    assert (await ask.get(PATH)).data == []
-    reply = await change(ask, add=[{"value": "cats has:media", "tag": "cats"}, {"value": "dogs"}])
-    assert reply.status == 201
-    assert [set(rule) for rule in reply.data] == [{"id", "value", "tag"}, {"id", "value"}]
-    assert summary(reply) == {"created": 2, "not_created": 0, "valid": 2, "invalid": 0}
-    listed = await ask.get(PATH)
-    assert (listed.data, listed.json["meta"]["result_count"]) == (reply.data, 2)
-    assert listed.json["meta"]["sent"].endswith("Z")
-    reply = await change(ask, delete={"ids": [reply.data[0]["id"]]})
-    assert (reply.status, summary(reply)) == (200, {"deleted": 1, "not_deleted": 0})
-    assert await values(ask) == ["dogs"]
-
-
 async def test_rules_are_listed_by_ids_and_in_pages(ask: Asker) -> None:
     made = (await add(ask, "a", "b", "c", "d", "e")).data
     reply = await ask.get(PATH, ids=f"{made[3]['id']},{made[1]['id']},17,x")

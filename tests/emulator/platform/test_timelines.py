@@ -13,15 +13,6 @@ def northwind(emulator: Emulator) -> str:
     return emulator.seed["user_ids"][0]
 
 
-async def test_a_timeline_begins_with_ten_posts_the_newest_first(ask: Asker, northwind: str) -> None:
-    reply = await ask.get(f"/2/users/{northwind}/tweets", tweet_fields="created_at")
-    times = [post["created_at"] for post in reply.data]
-    assert times == sorted(times, reverse=True)
-    assert (len(times), reply.json["meta"]["result_count"]) == (10, 10)
-    assert set(reply.json["meta"]) == {"result_count", "next_token"}
-    assert reply.data[0]["text"].startswith("Grüße")
-
-
 @pytest.mark.slow
 async def test_all_20000_posts_are_read_each_of_them_once(ask: Asker, northwind: str) -> None:
     path, ids, query = f"/2/users/{northwind}/tweets", [], {"max_results": "100"}

@@ -223,15 +223,6 @@ async def test_an_id_that_is_unknown_or_malformed_is_invalid(ask: Asker, method:
     assert_failed(await ask.bearer(method, f"/2/webhooks/{webhook_id}"), "WebhookIdInvalid")
 
 
-async def test_the_fields_of_webhooks_can_be_chosen(ask: Asker, owner: Owner) -> None:
-    made = (await create_webhook(ask)).data
-    for chosen, names in (("valid", {"id", "valid"}), ("id,url,created_at", {"id", "url", "created_at"})):
-        reply = await ask.get("/2/webhooks", **{"webhook_config.fields": chosen})
-        assert reply.data == [{name: made[name] for name in names}]
-    assert (await ask.get("/2/webhooks")).data == [made]
-    assert (await ask.get("/2/webhooks", **{"webhook_config.fields": "secret"})).at_fault == ["webhook_config.fields"]
-
-
 async def test_the_webhook_of_another_app_is_unknown(ask: Asker, owner: Owner) -> None:
     webhook_id = (await create_webhook(ask)).data["id"]
     other = (await ask.another_app(tier="enterprise"))["bearer_token"]
@@ -243,10 +234,3 @@ async def test_the_webhook_of_another_app_is_unknown(ask: Asker, owner: Owner) -
     link = await ask.bearer("POST", f"/2/tweets/search/webhooks/{webhook_id}", token=other)
     assert (link.status, link.slug) == (404, "about:blank")
     assert await validity(ask) == [True]
-
-
-async def test_a_replay_is_taken_on_with_whatever_it_says(ask: Asker) -> None:
-    for body in ({}, {"webhook_id": "17", "from_date": "202601010000"}):
-        reply = await ask.bearer("POST", "/2/webhooks/replay", json=body)
-        assert (reply.status, reply.data["status"]) == (200, "accepted")
-        assert body.items() <= reply.data.items()

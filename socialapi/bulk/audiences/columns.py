@@ -275,7 +275,9 @@ class IdentifierLayout(FrozenRecord):
 
 @attrs.define(repr=False)
 class BundledUser:
-    """A user from an operation: the values of each kind, and the type and times of the operation."""
+    """A user from an operation: the values of each kind, the countries and area codes of the user's phone numbers, and
+    the type and times of the operation.
+    """
 
     operation_type: Any
     effective_at: Any
@@ -286,6 +288,8 @@ class BundledUser:
     service_id: Sequence[Any] = ()
     phone_number: Sequence[Any] = ()
     partner_user_id: Sequence[Any] = ()
+    region: Sequence[Any] = ()
+    area_code: Sequence[Any] = ()
 
 
 COLUMNS_IN_OBJECT: Final = (
@@ -475,6 +479,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             kind = detected_as(names[at])
             if at not in read and kind in self.kinds and kind not in self.given:
                 self._note(names[at], why_set_aside(names[at], kind, other, [names[each] for each in found[kind]]))
+        # A country may be in an object, of which another path may be given.
+        inside = () if REGION in self.given else tuple(f"{names[at]}." for at in found[REGION])
         known = {text for at in read for text in _first_texts(columns[at][1])}
         nested = (each for name, cells in columns for each in _nested(name, cells, names))
         looks = self._looks(cells for at, (_, cells) in enumerate(columns) if at in found.get("phone_number", ()))
@@ -485,7 +491,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             ):
                 continue
             for kind, what, looks_so, is_other in looks:
-                if kind not in self.roles or self.given.get(kind) == () or (kind == REGION and found[REGION]):
+                is_known = kind == REGION and found[REGION] and not (at >= len(columns) and name.startswith(inside))
+                if kind not in self.roles or self.given.get(kind) == () or is_known:
                     continue
                 if not (is_other is not None and is_other(folded(name))) and _nearly_all(looks_so, texts):
                     of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
@@ -539,7 +546,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         """Returns the layout and the columns of user models, including kinds that the target does not accept."""
         refuse_models(self.key)
         columns = dict[str, Sequence[Any]]()
-        for kind in IDENTIFIER_KINDS:
+        for kind in (*IDENTIFIER_KINDS, REGION, AREA_CODE):
             values: list[Sequence[Any]] = [getattr(user, kind, ()) for user in items]
             if any(values):
                 columns[kind] = [value[0] if len(value) == 1 else value or None for value in values]
@@ -559,7 +566,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         for user in params.users or (AudienceUser(),):
             values: dict[str, list[Any]] = {}
             if isinstance(user, Mapping):
-                for _, name, kind in self.of_keys([name for name in user if isinstance(name, str)]).identifiers:
+                layout = self.of_keys([name for name in user if isinstance(name, str)])
+                countries = [(at, name, AREA_CODE if is_area else REGION) for at, name, is_area in layout.countries]
+                for _, name, kind in (*layout.identifiers, *countries):
                     value = user[name]
                     values.setdefault(kind, []).extend(value if isinstance(value, list | tuple) else (value,))
             elif isinstance(user, AudienceUser | DoNotReachUser):

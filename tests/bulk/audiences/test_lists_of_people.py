@@ -20,8 +20,8 @@ from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import normalizers
 from socialapi.bulk.sync.job import sync
 from socialapi.bulk.sync.reading import SyncOptions
-from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser
-from socialapi.reports import MAY_BE_FOREIGN, UploadReport
+from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, Operation
+from socialapi.reports import MAY_BE_FOREIGN, UNKNOWN_COUNTRY, UploadReport
 from socialapi.session.options import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of
 from tests.bulk.model_transport import session_of
@@ -221,6 +221,33 @@ async def test_null_words_of_a_database_are_left_out_with_a_warning() -> None:
     assert (report.warnings, warning.field) == (1, "twitter")
     assert "represents a missing value" in warning.reason
     assert f"({len(NULL_WORDS)} rows" in warning.reason
+
+
+@pytest.mark.parametrize("country", [{"code": "DE", "name": "Germany"}, 49.5, True])
+async def test_a_country_in_an_object_is_unknown_and_its_path_is_advised(country: Any) -> None:
+    number = "06 12 34 56 78"  # a mobile number in France, and a landline number in Germany
+    rows = [{"email": ANN, "phone": number, "country": country}]
+    assert (await uploaded(rows))[0] == held("email", ANN)
+    found, report = await uploaded(rows, default_region="FR")
+    assert found == held("email", ANN) | held("phone_number", "+33612345678")
+    assert ("country", UNKNOWN_COUNTRY) in [(each.field, each.reason) for each in report.warning_details]
+    if isinstance(country, dict):
+        assert "country.code" in [each.field for each in report.warning_details]
+        found, report = await uploaded(rows, default_region="FR", columns={"region": "country.code"})
+        assert (found, report.warnings) == (held("email", ANN) | held("phone_number", "+49612345678"), 0)
+
+
+async def test_users_of_an_operation_have_countries_as_rows_have() -> None:
+    users = [
+        {"phone": "06 12 34 56 78", "country": "FR"},
+        {"phone": ["030 901820"], "market": "DE"},
+        {"phone": "3920012", "Vorwahl": "0171", "email": ANN},
+        AudienceUser(phone_number="(415) 555-0132"),
+    ]
+    numbers = held("phone_number", "+33612345678", "+4930901820", PHONE)
+    columns = {"region": ["country", "market"]}
+    found, _ = await uploaded([Operation.update(users)], default_region="US", columns=columns)
+    assert found == numbers | held("email", ANN)
 
 
 @pytest.mark.parametrize(

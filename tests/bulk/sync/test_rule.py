@@ -36,7 +36,7 @@ from tests.bulk.model_transport import session_of
 
 pytestmark = pytest.mark.slow
 
-NAMES: Final = tuple("abcdefgh")
+NAMES: Final = tuple("abcdeghi")
 STEPS: Final = ((SqliteFile, "read"), (SqliteFile, "run"), (SqliteFile, "write"))
 """What a snapshot does, one after another."""
 

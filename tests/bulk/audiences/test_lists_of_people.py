@@ -619,12 +619,13 @@ async def test_nested_objects_are_looked_at_across_the_block(number: int) -> Non
 
 
 async def test_a_column_that_says_yes_or_no_names_no_handle(tmp_path: Path) -> None:
-    flags = ("yes", "No", "ja", "NEIN", "oui", "si", "x", "TRUE")
+    flags = ("yes", "No", "ja", "NEIN", "oui", "si", "x", "TRUE", "1", "0", "t", "F", "WAHR", "Faux", "vero", "ONWAAR")
     rows = [{"email": f"u{at}@example.com", "Twitter": flag} for at, flag in enumerate(flags)]
     for records in entrances(rows, tmp_path).values():
         assert {kind for kind, _ in (await uploaded(records))[0]} == {"email"}
-    found, _ = await uploaded([{"Twitter": "@yes"}, {"Twitter": "https://x.com/no"}, {"Twitter": "noah"}])
-    assert found == held("handle", "yes", "no", "noah")
+    assert (await uploaded([{"email": ANN, "Twitter": 1}]))[0] == held("email", ANN)
+    found, _ = await uploaded([{"Twitter": text} for text in ("@yes", "https://x.com/no", "noah", "@1", "11", "tf")])
+    assert found == held("handle", "yes", "no", "noah", "1", "11", "tf")
 
 
 async def test_columns_that_another_one_makes_ambiguous_are_told() -> None:

@@ -458,7 +458,8 @@ def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
     try:
         value, _ = _OF_NO_REGION[kind](text)
     except Unusable as unusable:
-        may_be_one = unusable.reason in (phone_numbers.NO_REGION, COMMENTED_OUT)
+        is_number = unusable.reason == phone_numbers.NO_REGION and not any(map(str.isalpha, text))
+        may_be_one = is_number or unusable.reason == COMMENTED_OUT
         return may_be_one and len(text) > _SHORTEST_DISTINCT and is_value(text)
     if not value:
         return False

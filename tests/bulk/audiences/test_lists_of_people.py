@@ -628,6 +628,20 @@ async def test_a_column_that_says_yes_or_no_names_no_handle(tmp_path: Path) -> N
     assert found == held("handle", "yes", "no", "noah", "1", "11", "tf")
 
 
+@pytest.mark.parametrize("names", ["email,idfa", "idfa,email"])
+async def test_no_address_or_uuid_below_a_phone_column_makes_a_row_of_the_rest_of_a_cell(
+    names: str, tmp_path: Path
+) -> None:
+    path, address = tmp_path / "shop.csv", "ann1985@example.com"
+    # On the second line of an address, the cell after it is the second one, as the phone number is in a row.
+    rest = names.replace("email", address).replace("idfa", IDFA)
+    rows = (f'Ann,{PHONE},"Main St 1\nSpringfield",{rest}', f'Bob,{PHONE_2},"Side St 2\nSpringfield",,')
+    path.write_text("\n".join((f"Name,Phone,Address,{names}", *rows)))
+    found, report = await uploaded(path)
+    assert found == held("phone_number", PHONE, PHONE_2) | held("email", address) | held("device_id", IDFA)
+    assert (report.accepted, report.rejected) == (2, 0)
+
+
 async def test_columns_that_another_one_makes_ambiguous_are_told() -> None:
     rows = [{"User Email": BOB, "Invitee Email": ANN, "device_id": IDFA.upper(), "idfa": IDFA}]
     found, report = await uploaded(rows)

@@ -449,6 +449,10 @@ async def test_a_country_that_is_not_known_is_one_warning_and_the_default_holds(
         ("DO", "Dominican Republic, DOM"),
         *(("ET", "ET, eth"), ("ST", "ST"), ("IT", "I, IT"), ("HK", "Hong Kong SAR China")),
         ("LI", "Fürstentum Liechtenstein"),
+        # Countries that share a calling code, as the lists of forms write them.
+        ("CA", "Canada (+1), +1 (Canada), Canada +1, +1 Canada, CA +1, CAN|+1"),
+        *(("GG", "Guernsey (+44)"), ("KZ", "+7 Kazakhstan"), ("DE", "DE +49, \U0001f1e9\U0001f1ea +49, Germany +49")),
+        (None, "Canada (+49), +1 Germany, US/Canada (+1), Germany 1, Zone +49, +1 268"),
         (None, "Atlantis, ZZ, n/a, N A, Europe, Bavaria, DE/FR, Germany France, 12345, 999, de-AT, -, +, the"),
     ],
 )

@@ -675,6 +675,14 @@ async def test_a_numbered_address_does_not_have_the_country_of_a_number() -> Non
     assert all("the countries of the row differ" in issue.reason for issue in report.warning_details)
 
 
+async def test_a_domain_has_letters_of_any_script_and_no_symbols() -> None:
+    fine = ("ann@müller.de", "ann@例え.jp", "ann@पोस्ट.भारत", "ann@ex_a-b.com")
+    odd = ("ann@mail.exam…", "ann@example.com→", "ann@example.com\U0001f4e7", "ann@m\u2011b.com")
+    found, report = await uploaded([{"email": text} for text in (*fine, *odd)])
+    assert (found, report.rejected) == (held("email", *fine), len(odd))
+    assert {each.reason for each in report.rejects} == {"is not a plausible e-mail address"}
+
+
 async def test_columns_that_another_one_makes_ambiguous_are_told() -> None:
     rows = [{"User Email": BOB, "Invitee Email": ANN, "device_id": IDFA.upper(), "idfa": IDFA}]
     found, report = await uploaded(rows)

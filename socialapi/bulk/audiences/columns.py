@@ -302,9 +302,11 @@ class BundledUser:
 
 
 COLUMNS_IN_OBJECT: Final = (
-    "the only object has arrays of the same length, and is read as one person with all of these values: pass a separate "
-    "object for each person, or a table"
+    "the only object has arrays of several values, and is read as one person with all of them: pass a separate object for "
+    "each person, or a table"
 )
+_MOST_OF_ONE_PERSON: Final = 5
+"""The number of values above which a single array in the only object of an input probably has those of many people."""
 
 
 @attrs.frozen
@@ -488,7 +490,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         read = {at for key, positions in found.items() for at in positions if key != REGION}
         first = [cells[0] for at, (_, cells) in enumerate(columns) if at in read and len(cells) == 1]
         lengths = [len(cell) for cell in first if isinstance(cell, list | tuple)]
-        if len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]:
+        if (len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]) or max(lengths, default=0) > _MOST_OF_ONE_PERSON:
             self.remarks.append(RowIssue(0, "", COLUMNS_IN_OBJECT))
         aside = {} if self.form.layout is not None else set_aside(names)
         for at, other in aside.items():

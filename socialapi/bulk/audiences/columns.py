@@ -497,8 +497,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             kind = detected_as(names[at])
             if at not in read and kind in self.kinds and kind not in self.given:
                 self._note(names[at], why_set_aside(names[at], kind, other, [names[each] for each in found[kind]]))
-        # A country may be in an object, of which another path may be given.
-        inside = () if REGION in self.given else tuple(f"{names[at]}." for at in found[REGION])
+        # A country column may be empty or have objects. Of tables, only the cells of text columns are here.
+        countries = [columns[at][1] for at in found[REGION]]
+        has_country = any(not len(cells) or _first_texts(cells) for cells in countries)
         known = {text for at in read for text in _first_texts(columns[at][1])}
         nested = (each for name, cells in columns for each in _nested(name, cells, names))
         looks = self._looks(cells for at, (_, cells) in enumerate(columns) if at in found.get("phone_number", ()))
@@ -509,8 +510,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             ):
                 continue
             for kind, what, looks_so, is_other in looks:
-                is_known = kind == REGION and found[REGION] and not (at >= len(columns) and name.startswith(inside))
-                if kind not in self.roles or self.given.get(kind) == () or is_known:
+                if kind not in self.roles or self.given.get(kind) == () or (kind == REGION and has_country):
                     continue
                 if not (is_other is not None and is_other(folded(name))) and _nearly_all(looks_so, texts):
                     of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))

@@ -237,6 +237,18 @@ async def test_a_country_in_an_object_is_unknown_and_its_path_is_advised(country
         assert (found, report.warnings) == (held("email", ANN) | held("phone_number", "+49612345678"), 0)
 
 
+async def test_an_ignored_column_with_countries_is_told_if_the_country_column_is_empty(tmp_path: Path) -> None:
+    rows = [
+        {"email": f"u{at}@example.com", "phone": f"06 12 34 56 7{at}", "Country": "", "market": "FR"} for at in range(3)
+    ]
+    for records in entrances(rows, tmp_path).values():
+        _, report = await uploaded(records, default_region="DE")
+        told = {issue.field: issue.reason for issue in report.warning_details if issue.row == 0}
+        assert 'columns={"region": ["Country", "market"]} reads it' in told["market"]
+    _, report = await uploaded([row | {"Country": "DE"} for row in rows])
+    assert "market" not in [issue.field for issue in report.warning_details]
+
+
 async def test_users_of_an_operation_have_countries_as_rows_have() -> None:
     users = [
         {"phone": "06 12 34 56 78", "country": "FR"},

@@ -40,8 +40,8 @@ UNKNOWN_COUNTRY: Final = (
 )
 """The reason for a warning about the countries of rows; the report contains one per column."""
 ROUNDED_ID: Final = (
-    "has only zeros after its first 15 digits, like all long ids near it, and is sent unchanged: a spreadsheet may have "
-    "rounded it, so export the column as text"
+    "ends in zeros, like all long ids near it, and is sent unchanged: a spreadsheet or JavaScript may have rounded it, so "
+    "export the column as text"
 )
 """The reason for a warning about user ids; the report contains one per column."""
 MOJIBAKE: Final = (

@@ -132,7 +132,9 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, Country]:
     phones = tuple([name for _, name, kind in block.layout.identifiers if kind == "phone_number"])
     for group in countries_for(phone, phones, block.layout.countries):
         for column, name, may_be_area in () if known else group:
-            texts = (text.strip() for text, _ in islice(texts_of(block.columns[column][index]), MAX_TEXTS_PER_CELL))
+            # A cell without text, such as an object, names an unknown country: its reason stands for it.
+            cells = islice(texts_of(block.columns[column][index]), MAX_TEXTS_PER_CELL)
+            texts = (text.strip() or why for text, why in cells)
             for country in (text for text in texts if text and not is_null_word(text)):
                 if may_be_area and not country.startswith(("+", "00")):
                     area = area if area[1] else (name, _area_code_in(country))

@@ -37,7 +37,9 @@ _WIDE_PUNCTUATION: Final = "\u3001\u3002\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff
 # Possessive quantifiers avoid backtracking, so long or unusual strings are searched only once. A leading apostrophe is
 # excluded, because spreadsheets put one before a cell to keep it as text.
 _LOCAL: Final = rf'(?:(?!\'|[\'`=.]*[{TYPOGRAPHIC_QUOTES}])[^@,<>"()\[\]:;\\{_NEVER}]++|"[^@<>"\\{_NEVER}]++")'
-_LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUATION}{_NEVER}]++"
+_SYMBOLS: Final = "\u2010-\u2bff\U0001f000-\U0001faff"
+"""Punctuation, arrows, pictures and the like, which copying leaves next to an address: `ann@example.com…`."""
+_LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{_SYMBOLS}{TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUATION}{_NEVER}]++"
 EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
 """A pattern for plausible e-mail addresses in lower case."""
 _ASCII_LABEL: Final = "[a-z0-9_-]++"

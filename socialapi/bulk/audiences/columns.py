@@ -9,7 +9,16 @@ from typing import Any, ClassVar, Final, Self, cast
 import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
-from socialapi.bulk.audiences.column_names import AREA_CODE, REGION, CountryColumn, detected_as, folded, set_aside
+from socialapi.bulk.audiences.column_names import (
+    AREA_CODE,
+    REGION,
+    CountryColumn,
+    detected_after,
+    detected_as,
+    folded,
+    set_aside,
+    stems_of,
+)
 from socialapi.bulk.audiences.countries import may_be_country, region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
@@ -275,7 +284,9 @@ class IdentifierLayout(FrozenRecord):
 
 @attrs.define(repr=False)
 class BundledUser:
-    """A user from an operation: the values of each kind, and the type and times of the operation."""
+    """A user from an operation: the values of each kind, the countries and area codes of the user's phone numbers, and
+    the type and times of the operation.
+    """
 
     operation_type: Any
     effective_at: Any
@@ -286,12 +297,16 @@ class BundledUser:
     service_id: Sequence[Any] = ()
     phone_number: Sequence[Any] = ()
     partner_user_id: Sequence[Any] = ()
+    region: Sequence[Any] = ()
+    area_code: Sequence[Any] = ()
 
 
 COLUMNS_IN_OBJECT: Final = (
-    "the only object has arrays of the same length, and is read as one person with all of these values: pass a separate "
-    "object for each person, or a table"
+    "the only object has arrays of several values, and is read as one person with all of them: pass a separate object for "
+    "each person, or a table"
 )
+_MOST_OF_ONE_PERSON: Final = 5
+"""The number of values above which a single array in the only object of an input probably has those of many people."""
 
 
 @attrs.frozen
@@ -436,10 +451,17 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         for key, given in self.given.items():
             found[key] = positions_of(given, names)
             claimed.update(found[key])
-        for position, name in enumerate(names):
-            key = detected_as(name)
-            if key in found and key not in self.given and position not in claimed:
-                found[key].append(position)
+
+        def find(meaning: Callable[[str], str]) -> None:
+            for position, name in enumerate(names):
+                key = meaning(name) if position not in claimed else ""
+                if key in found and key not in self.given:
+                    found[key].append(position)
+                    claimed.add(position)
+
+        find(detected_as)
+        if stems := stems_of(names[at] for at in found.get("phone_number", ())):
+            find(partial(detected_after, stems=stems))
         if any(found[kind] for kind in self.kinds) and not found.get("phone_number") and AREA_CODE not in self.given:
             found[AREA_CODE] = []
         return found
@@ -468,13 +490,16 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         read = {at for key, positions in found.items() for at in positions if key != REGION}
         first = [cells[0] for at, (_, cells) in enumerate(columns) if at in read and len(cells) == 1]
         lengths = [len(cell) for cell in first if isinstance(cell, list | tuple)]
-        if len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]:
+        if (len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]) or max(lengths, default=0) > _MOST_OF_ONE_PERSON:
             self.remarks.append(RowIssue(0, "", COLUMNS_IN_OBJECT))
         aside = {} if self.form.layout is not None else set_aside(names)
         for at, other in aside.items():
             kind = detected_as(names[at])
             if at not in read and kind in self.kinds and kind not in self.given:
                 self._note(names[at], why_set_aside(names[at], kind, other, [names[each] for each in found[kind]]))
+        # A country column may be empty or have objects. Of tables, only the cells of text columns are here.
+        countries = [columns[at][1] for at in found[REGION]]
+        has_country = any(not len(cells) or _first_texts(cells) for cells in countries)
         known = {text for at in read for text in _first_texts(columns[at][1])}
         nested = (each for name, cells in columns for each in _nested(name, cells, names))
         looks = self._looks(cells for at, (_, cells) in enumerate(columns) if at in found.get("phone_number", ()))
@@ -485,7 +510,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             ):
                 continue
             for kind, what, looks_so, is_other in looks:
-                if kind not in self.roles or self.given.get(kind) == () or (kind == REGION and found[REGION]):
+                if kind not in self.roles or self.given.get(kind) == () or (kind == REGION and has_country):
                     continue
                 if not (is_other is not None and is_other(folded(name))) and _nearly_all(looks_so, texts):
                     of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
@@ -539,7 +564,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         """Returns the layout and the columns of user models, including kinds that the target does not accept."""
         refuse_models(self.key)
         columns = dict[str, Sequence[Any]]()
-        for kind in IDENTIFIER_KINDS:
+        for kind in (*IDENTIFIER_KINDS, REGION, AREA_CODE):
             values: list[Sequence[Any]] = [getattr(user, kind, ()) for user in items]
             if any(values):
                 columns[kind] = [value[0] if len(value) == 1 else value or None for value in values]
@@ -559,7 +584,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         for user in params.users or (AudienceUser(),):
             values: dict[str, list[Any]] = {}
             if isinstance(user, Mapping):
-                for _, name, kind in self.of_keys([name for name in user if isinstance(name, str)]).identifiers:
+                layout = self.of_keys([name for name in user if isinstance(name, str)])
+                countries = [(at, name, AREA_CODE if is_area else REGION) for at, name, is_area in layout.countries]
+                for _, name, kind in (*layout.identifiers, *countries):
                     value = user[name]
                     values.setdefault(kind, []).extend(value if isinstance(value, list | tuple) else (value,))
             elif isinstance(user, AudienceUser | DoNotReachUser):

@@ -114,7 +114,9 @@ _plain_calling_code: Final = re.compile(r"[1-9][0-9]{0,2}(?:\.0)?").fullmatch
 _is_dotted: Final = re.compile(r"(?:[A-Za-z]\. ?){2}(?:[A-Za-z]\.?)?").fullmatch
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _is_subdivision: Final = re.compile("[A-Z]{2}-[A-Z0-9]{1,3}").fullmatch
-_parts: Final = re.compile(r"[()\[\]/,;:|]+|\s+[-\u2013]\s+").split
+_parts: Final = re.compile(
+    r"[()\[\]/,;:|]+|\s+[-\u2013]\s+|\s+(?=\+)|(?:(?<=\+[0-9])|(?<=\+[0-9]{2})|(?<=\+[0-9]{3}))\s+"
+).split
 
 
 @attrs.frozen(repr=False)
@@ -137,7 +139,7 @@ def region_of(text: str) -> str | None:
 
     The string may be a two- or three-letter ISO 3166 code in any case, the name of a country, or a calling code (`49`,
     `+49`, `0049`), which stands for its main region. It may also combine several of these for the same region (`DE -
-    Germany`).
+    Germany`, `Canada (+1)`).
     """
     return _region_of(text.removeprefix("'")) if len(text) <= _MOST_CHARACTERS else None
 
@@ -166,8 +168,14 @@ def calling_code_of(country: str) -> int | None:
 def _region_of(text: str) -> str | None:
     if (region := _region_of_one(text[:2] if _is_subdivision(text) else text)) is not None:
         return region
-    found = {_region_of_one(part.strip()) for part in _parts(text) if part.strip()}
-    return found.pop() if len(found) == 1 else None
+    import phonenumbers
+
+    parts = [part.strip() for part in _parts(text) if any(map(str.isalnum, part))]
+    # A calling code may belong to several countries, of which another part names one.
+    named = {_region_of_one(part) for part in parts if _calling_code(part) is None} or {*map(_region_of_one, parts)}
+    region = named.pop() if len(named) == 1 else None
+    codes = {int(code[1]) for code in map(_calling_code, parts) if code is not None}
+    return region if region and codes <= {phonenumbers.country_code_for_region(region)} else None
 
 
 def _region_of_one(text: str) -> str | None:

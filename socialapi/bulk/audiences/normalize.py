@@ -109,10 +109,11 @@ _NO_PROFILES: Final = frozenset(
 _FLAGS: Final = frozenset(
     (
         *("yes", "no", "y", "n", "x", "on", "off", "ok", "ja", "nein", "j", "oui", "non", "si", "sim", "nao"),
-        *("nee", "tak", "nie"),
+        *("nee", "tak", "nie", "1", "t", "f", "wahr", "falsch", "vrai", "faux", "verdadero", "falso", "vero"),
+        *("verdadeiro", "waar", "onwaar", "prawda"),
     )
 )
-"""Words that mark in a column for a service whether a person uses it."""
+"""Words that mark in a column for a service whether a person uses it, also as databases and spreadsheets write them."""
 _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
 """Matches full-width forms of ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""
@@ -457,7 +458,8 @@ def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
     try:
         value, _ = _OF_NO_REGION[kind](text)
     except Unusable as unusable:
-        may_be_one = unusable.reason in (phone_numbers.NO_REGION, COMMENTED_OUT)
+        is_number = unusable.reason == phone_numbers.NO_REGION and not any(map(str.isalpha, text))
+        may_be_one = is_number or unusable.reason == COMMENTED_OUT
         return may_be_one and len(text) > _SHORTEST_DISTINCT and is_value(text)
     if not value:
         return False

@@ -84,6 +84,8 @@ names_digests: Final = re.compile(
 """Matches the name of a column of digests. Names such as `gaid_unhashed` and `IDFA (not hashed)` deny it."""
 _MAX_DIGITS_KEPT: Final = 15
 """The number of digits that spreadsheets keep. They replace further digits with zeros."""
+_MAX_DIGITS_OF_FLOAT: Final = 17
+"""The number of digits that JavaScript writes of a number, followed by zeros, because it has only 64-bit floats."""
 _LONGEST_ID: Final = 20
 _FEWEST_ZEROS: Final = 6
 """The number of zeros that are unlikely to be a coincidence."""
@@ -388,18 +390,19 @@ def _is_of_digests(field: str, kind: IdentifierKind) -> bool:
 
 
 def _rounded_ids(block: UserBlock, at: int, field: str) -> list[RowIssue]:
-    """Returns a warning for each user id of more than fifteen digits, if all these ids have only zeros after the
-    fifteenth.
+    """Returns a warning for each user id of more than fifteen digits, if all these ids end in zeros, as a spreadsheet or
+    JavaScript writes them.
     """
     rows, zeros = list[int](), 0
     for index, cell in enumerate(block.columns[at]):
         is_id = isinstance(cell, int) and 0 < cell < 10**_LONGEST_ID
         text = cell.strip() if isinstance(cell, str) else str(cell) if is_id else ""
         if _MAX_DIGITS_KEPT < len(text) <= _LONGEST_ID and text.isdigit():
-            if text[_MAX_DIGITS_KEPT:].strip("0"):
+            kept = len(text.rstrip("0"))
+            if kept > _MAX_DIGITS_OF_FLOAT or kept == len(text):
                 return []
             rows.append(block.first_number + index)
-            zeros += len(text) - _MAX_DIGITS_KEPT
+            zeros += len(text) - max(kept, _MAX_DIGITS_KEPT)
         elif index == _CELLS_WITHOUT_LONG_ID and not rows:
             return []
     return [RowIssue(row, shown_name(field), ROUNDED_ID) for row in rows] if zeros >= _FEWEST_ZEROS else []

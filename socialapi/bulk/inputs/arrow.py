@@ -358,8 +358,11 @@ class ArrowReader(ThreadedReader[L]):
         """Yields the rows of a pandas DataFrame with a column of several types in the way of rows in memory."""
         table: Any = self._table
         objects = ObjectBlocks(self._selection)
-        if any(name is not None for name in table.index.names):
-            table = table.reset_index()  # as Arrow does: a named index is a column
+        # As Arrow does: an index with a name of its own is a column.
+        own = [name for name in table.index.names if name is not None and name not in table.columns]
+        table = table.reset_index(own) if own else table
+        if len({*map(str, table.columns)}) < len(table.columns):  # mappings would have only the last of the columns
+            raise InvalidInput(f"the table cannot be read: {_why_not_opened(table, ValueError())}")
         for start in range(0, len(table), ROWS_PER_BLOCK):
             part = table.iloc[start : start + ROWS_PER_BLOCK].rename(columns=str)
             rows = with_paths(part.to_dict("records"), self._selection)

@@ -72,7 +72,7 @@ class ObjectBlocks(Generic[L]):
         keys.
         """
         if first_number == 1:
-            self._look_at([each for each in objects if each.__class__ is dict])
+            self._look_at([each for each in objects if not isinstance(each, RowProblem)])
         if (block := self._block_of_equal(objects, first_number, lines)) is not None:
             yield block
             return

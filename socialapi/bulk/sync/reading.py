@@ -15,6 +15,7 @@ from socialapi.bulk.audiences.normalize import NOT_TAKEN
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.inputs.reader import IS_BLANK
 from socialapi.bulk.job import JobDescription, Stage, prepare_input, run_job
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.sync.buckets import CODES
@@ -25,14 +26,14 @@ from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
 from socialapi.models.validation import Faults, invalid, parse_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.reports import DEFAULT_REMOVAL_SHARE, NULL_WORD, UploadReport
+from socialapi.reports import DEFAULT_REMOVAL_SHARE, NULL_DIGEST, NULL_WORD, UploadReport
 from socialapi.session.session import Session
 
 ROWS_AT_ONCE: Final = 2_500
 """The number of rows passed to the thread of the snapshot in one call."""
 NOT_SYNCED: Final = "cannot be synced, because it is never hashed and a snapshot stores only digests"
-
-
+_NOBODY: Final = frozenset({IS_BLANK.reason, NULL_WORD, NULL_DIGEST, NOT_SYNCED})
+"""The reasons why rows and values are unusable that cannot belong to a member."""
 EXPIRIES_KEPT: Final = 4_096
 
 
@@ -98,8 +99,8 @@ class ReadingStage(Stage[UserBlock, Batch, UploadReport]):
                 self._counters.reject(prepared.rejects)
             if prepared.warnings or prepared.cleaned:
                 self._counters.warn([*prepared.warnings, *prepared.cleaned])
-            self.unusable += len(prepared.rejects) + sum(
-                not (NOT_SYNCED in each.reason or NULL_WORD in each.reason) for each in prepared.warnings
+            self.unusable += sum(
+                not _NOBODY.issuperset(each.reason.split("; ")) for each in (*prepared.rejects, *prepared.warnings)
             )
             for rows in prepared.blocks:
                 self._staged.append((rows, self._expiry(rows.action.expires_at)))

@@ -18,8 +18,8 @@ from pyarrow import parquet
 
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import normalizers
-from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser
-from socialapi.reports import MAY_BE_FOREIGN, UploadReport
+from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, Operation
+from socialapi.reports import MAY_BE_FOREIGN, UNKNOWN_COUNTRY, UploadReport
 from tests.bulk.model_service import ModelService, job_of, synced
 from tests.support.digests import sha256
 
@@ -202,6 +202,45 @@ async def test_a_sync_holds_what_an_upload_holds(situation: str, tmp_path: Path)
     rows = [row for row in rows if "Büro" not in row.get("phone", "")]
     await synced(service, rows, tmp_path / "snapshot", **options)
     assert set(service.members) == wanted
+
+
+@pytest.mark.parametrize("country", [{"code": "DE", "name": "Germany"}, 49.5, True])
+async def test_a_country_in_an_object_is_unknown_and_its_path_is_advised(country: Any) -> None:
+    number = "06 12 34 56 78"  # a mobile number in France, and a landline number in Germany
+    rows = [{"email": ANN, "phone": number, "country": country}]
+    assert (await uploaded(rows))[0] == held("email", ANN)
+    found, report = await uploaded(rows, default_region="FR")
+    assert found == held("email", ANN) | held("phone_number", "+33612345678")
+    assert ("country", UNKNOWN_COUNTRY) in [(each.field, each.reason) for each in report.warning_details]
+    if isinstance(country, dict):
+        assert "country.code" in [each.field for each in report.warning_details]
+        found, report = await uploaded(rows, default_region="FR", columns={"region": "country.code"})
+        assert (found, report.warnings) == (held("email", ANN) | held("phone_number", "+49612345678"), 0)
+
+
+async def test_an_ignored_column_with_countries_is_told_if_the_country_column_is_empty(tmp_path: Path) -> None:
+    rows = [
+        {"email": f"u{at}@example.com", "phone": f"06 12 34 56 7{at}", "Country": "", "market": "FR"} for at in range(3)
+    ]
+    for records in entrances(rows, tmp_path).values():
+        _, report = await uploaded(records, default_region="DE")
+        told = {issue.field: issue.reason for issue in report.warning_details if issue.row == 0}
+        assert 'columns={"region": ["Country", "market"]} reads it' in told["market"]
+    _, report = await uploaded([row | {"Country": "DE"} for row in rows])
+    assert "market" not in [issue.field for issue in report.warning_details]
+
+
+async def test_users_of_an_operation_have_countries_as_rows_have() -> None:
+    users = [
+        {"phone": "06 12 34 56 78", "country": "FR"},
+        {"phone": ["030 901820"], "market": "DE"},
+        {"phone": "3920012", "Vorwahl": "0171", "email": ANN},
+        AudienceUser(phone_number="(415) 555-0132"),
+    ]
+    numbers = held("phone_number", "+33612345678", "+4930901820", PHONE)
+    columns = {"region": ["country", "market"]}
+    found, _ = await uploaded([Operation.update(users)], default_region="US", columns=columns)
+    assert found == numbers | held("email", ANN)
 
 
 @pytest.mark.parametrize(
@@ -403,6 +442,10 @@ async def test_a_country_that_is_not_known_is_one_warning_and_the_default_holds(
         ("DO", "Dominican Republic, DOM"),
         *(("ET", "ET, eth"), ("ST", "ST"), ("IT", "I, IT"), ("HK", "Hong Kong SAR China")),
         ("LI", "Fürstentum Liechtenstein"),
+        # Countries that share a calling code, as the lists of forms write them.
+        ("CA", "Canada (+1), +1 (Canada), Canada +1, +1 Canada, CA +1, CAN|+1"),
+        *(("GG", "Guernsey (+44)"), ("KZ", "+7 Kazakhstan"), ("DE", "DE +49, \U0001f1e9\U0001f1ea +49, Germany +49")),
+        (None, "Canada (+49), +1 Germany, US/Canada (+1), Germany 1, Zone +49, +1 268"),
         (None, "Atlantis, ZZ, n/a, N A, Europe, Bavaria, DE/FR, Germany France, 12345, 999, de-AT, -, +, the"),
     ],
 )
@@ -573,12 +616,64 @@ async def test_nested_objects_are_looked_at_across_the_block(number: int) -> Non
 
 
 async def test_a_column_that_says_yes_or_no_names_no_handle(tmp_path: Path) -> None:
-    flags = ("yes", "No", "ja", "NEIN", "oui", "si", "x", "TRUE")
+    flags = ("yes", "No", "ja", "NEIN", "oui", "si", "x", "TRUE", "1", "0", "t", "F", "WAHR", "Faux", "vero", "ONWAAR")
     rows = [{"email": f"u{at}@example.com", "Twitter": flag} for at, flag in enumerate(flags)]
     for records in entrances(rows, tmp_path).values():
         assert {kind for kind, _ in (await uploaded(records))[0]} == {"email"}
-    found, _ = await uploaded([{"Twitter": "@yes"}, {"Twitter": "https://x.com/no"}, {"Twitter": "noah"}])
-    assert found == held("handle", "yes", "no", "noah")
+    assert (await uploaded([{"email": ANN, "Twitter": 1}]))[0] == held("email", ANN)
+    found, _ = await uploaded([{"Twitter": text} for text in ("@yes", "https://x.com/no", "noah", "@1", "11", "tf")])
+    assert found == held("handle", "yes", "no", "noah", "1", "11", "tf")
+
+
+@pytest.mark.parametrize("names", ["email,idfa", "idfa,email"])
+async def test_no_address_or_uuid_below_a_phone_column_makes_a_row_of_the_rest_of_a_cell(
+    names: str, tmp_path: Path
+) -> None:
+    path, address = tmp_path / "shop.csv", "ann1985@example.com"
+    # On the second line of an address, the cell after it is the second one, as the phone number is in a row.
+    rest = names.replace("email", address).replace("idfa", IDFA)
+    rows = (f'Ann,{PHONE},"Main St 1\nSpringfield",{rest}', f'Bob,{PHONE_2},"Side St 2\nSpringfield",,')
+    path.write_text("\n".join((f"Name,Phone,Address,{names}", *rows)))
+    found, report = await uploaded(path)
+    assert found == held("phone_number", PHONE, PHONE_2) | held("email", address) | held("device_id", IDFA)
+    assert (report.accepted, report.rejected) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        *(("Phone 1", "Phone 1 Country", "Phone 2", "Phone 2 Country"), ("Phone", "Country", "Phone 2", "Country 2")),
+        *(
+            ("WhatsApp", "WhatsApp Country Code", "Phone", "Country"),
+            ("Handy", "Handy Landesvorwahl", "Telefon", "Land"),
+        ),
+        ("Mobile Number", "Mobile Country Code", "Phone", "Country"),
+    ],
+)
+async def test_a_number_has_the_country_that_is_numbered_or_named_as_its_column(names: Sequence[str]) -> None:
+    # Both numbers are valid in both countries.
+    rows = [{"email": ANN, **dict(zip(names, ("612345678", "+34", "612345679", "FR"), strict=True))}]
+    found, report = await uploaded(rows)
+    assert found == held("email", ANN) | held("phone_number", "+34612345678", "+33612345679")
+    assert report.warning_details == ()
+    rows[0] |= {f"{name} CC": "VISA 4242" for name in names}  # no country, as this name has one only by itself
+    assert (await uploaded(rows))[0] == found
+
+
+async def test_a_numbered_address_does_not_have_the_country_of_a_number() -> None:
+    names = ("Phone 1 - Value", "Address 1 - Country", "Phone 2 - Value", "Address 2 - Country")
+    rows = [{"email": ANN, **dict(zip(names, ("612345678", "ES", "612345679", "FR"), strict=True))}]
+    found, report = await uploaded(rows)
+    assert (found, report.warnings) == (held("email", ANN), 2)
+    assert all("the countries of the row differ" in issue.reason for issue in report.warning_details)
+
+
+async def test_a_domain_has_letters_of_any_script_and_no_symbols() -> None:
+    fine = ("ann@müller.de", "ann@例え.jp", "ann@पोस्ट.भारत", "ann@ex_a-b.com")
+    odd = ("ann@mail.exam…", "ann@example.com→", "ann@example.com\U0001f4e7", "ann@m\u2011b.com")
+    found, report = await uploaded([{"email": text} for text in (*fine, *odd)])
+    assert (found, report.rejected) == (held("email", *fine), len(odd))
+    assert {each.reason for each in report.rejects} == {"is not a plausible e-mail address"}
 
 
 async def test_columns_that_another_one_makes_ambiguous_are_told() -> None:

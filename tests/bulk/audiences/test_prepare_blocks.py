@@ -164,13 +164,16 @@ def test_a_column_that_is_named_not_hashed_has_device_ids(name: str) -> None:
         (["1234567890123450000", "7", "1987654321098760000"], [1, 3]),
         ([1234567890123450000, 7, 1987654321098760000], [1, 3]),
         (["1234567890123450000", "1987654321098760001"], []),
+        (["1523456789012345700", "1523456789012346600", "7", "1523456781234567200"], [1, 2, 4]),
+        (["1523456789012345700", "1523456789012346600", "1523456781234567210"], []),
         (["1234567890123450000"], []),  # by chance
+        (["1523456789012345700", "1523456789012346600"], []),
         (["1234567890123450", "1234567890123460"], []),
         (["783214000000000", "12000000"], []),
         ([2**20_000, None, "x", DIGEST], []),
     ],
 )
-def test_user_ids_that_all_end_in_zeros_after_fifteen_digits_are_sent_with_a_warning(
+def test_user_ids_that_all_end_in_zeros_as_programs_round_them_are_sent_with_a_warning(
     ids: list[Any], warned: list[int]
 ) -> None:
     prepared = prepared_of(Preparer(now=NOW), user_block(("x_user_id", "service_id", ids)))

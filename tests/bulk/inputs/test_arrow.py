@@ -187,8 +187,16 @@ async def test_a_time_without_a_zone_is_refused_as_in_a_file_and_so_is_what_is_n
 
 @pytest.mark.parametrize("ids", [[1, 2], [1, "A-2"]])
 async def test_a_named_index_of_a_dataframe_is_a_column_whatever_the_other_columns_hold(ids: list[Any]) -> None:
-    table = pandas.DataFrame({"email": ["a@b.example", "c@d.example"], "n": ids}).set_index("email")
-    assert values(await read(table)) == [["a@b.example"], ["c@d.example"]]
+    table = pandas.DataFrame({"email": ["a@b.example", "c@d.example"], "n": ids})
+    for indexed in (table.set_index("email"), table.set_index("email", drop=False), table.set_index(["n", "email"])):
+        assert values(await read(indexed)) == [["a@b.example"], ["c@d.example"]]
+
+
+@pytest.mark.parametrize("ids", [[1, 2], [1, "A-2"]])
+async def test_no_column_of_a_dataframe_is_lost_because_another_is_written_alike(ids: list[Any]) -> None:
+    table = pandas.DataFrame({"email": ["a@b.example", "c@d.example"], "n": ids, 1: ["x", "y"], "1": ["ada", "bob"]})
+    with pytest.raises(InvalidInput, match='2 columns called "1": give each column a different name'):
+        await read(table, columns={"handle": "1"})
 
 
 async def test_bytes_that_are_not_utf8_make_their_cell_unusable_and_no_other() -> None:

@@ -306,6 +306,8 @@ async def test_a_lint_names_the_column_of_countries_and_what_an_upload_warns_of_
         ([{"email": ["a@x.example", "b@x.example"], "phone": ["+493012345678"]}], False),
         ([{"email": ["a@x.example"], "phone": ["+493012345678"]}], False),
         ([{"email": ["a@x.example", "b@x.example"], "tags": ["x", "y"]}], False),
+        ([{"emails": [f"u{number}@x.example" for number in range(6)], "list": "spring"}], True),
+        ([{"emails": [f"u{number}@x.example" for number in range(5)]}], False),
         ([{"email": ["a@x.example", "b@x.example"], "phone": ["+493012345678", "+493012345679"]}] * 2, False),
     ],
 )

@@ -187,9 +187,9 @@ async def test_partner_user_ids_are_left_out_with_a_reason(
 async def test_too_many_removals_stop_it_before_anything_is_sent(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
-    await audience.sync(people(*"abcdefghik"), snapshot=path)
+    await audience.sync(people(*"abcdelghik"), snapshot=path)
     with pytest.raises(BulkError) as caught:
-        await audience.sync(people(*"abcdefgh", "new"), snapshot=path)
+        await audience.sync(people(*"abcdelgh", "new"), snapshot=path)
     assert str(caught.value.__cause__) == (
         "2 of the 10 identifiers in the snapshot are missing from the input, which is 20.0%, but only 10.0% may be "
         "removed: is the input complete? If so, set max_removal_share=1.0"
@@ -197,9 +197,9 @@ async def test_too_many_removals_stop_it_before_anything_is_sent(
     assert isinstance(caught.value.report, SyncReport)
     assert (caught.value.report.held_back, caught.value.report.pending, caught.value.report.unchanged) == (2, 1, 8)
     assert len(socialapi_emulator.requests) == 1
-    report = await audience.sync(people(*"abcdefghi", "new"), snapshot=path)
+    report = await audience.sync(people(*"abcdelghi", "new"), snapshot=path)
     assert report.removals.accepted == 1
-    assert members(socialapi_emulator) == handles(*"abcdefghi", "new")
+    assert members(socialapi_emulator) == handles(*"abcdelghi", "new")
 
 
 async def test_a_list_in_which_nobody_is_empties_an_audience_only_if_that_is_said(
@@ -256,7 +256,7 @@ async def test_with_another_version_of_the_normalizer_only_what_it_changed_is_se
 async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_left(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
-    before = [{"handle": name, "service_id": str(number)} for number, name in enumerate("abcdefghik", 1)]
+    before = [{"handle": name, "service_id": str(number)} for number, name in enumerate("abcdelghik", 1)]
     await audience.sync(before, snapshot=path)
     # As a spreadsheet makes them. A value that is never synced, whatever it is, casts no doubt.
     desired = [*before[:-1], {"handle": "k", "service_id": "10.5", "partner_user_id": "p"}]
@@ -270,13 +270,26 @@ async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_
 async def test_rejected_rows_may_mean_those_who_seem_to_have_left(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path, share: float, held_back: int
 ) -> None:
-    await audience.sync(people(*"abcdefghik"), snapshot=path)
-    desired = [*people(*"abcdefghi", "new"), {"handle": "no/handle"}]
+    await audience.sync(people(*"abcdelghik"), snapshot=path)
+    desired = [*people(*"abcdelghi", "new"), {"handle": "no/handle"}]
     report = await audience.sync(desired, snapshot=path, max_removal_share=share)
     assert (report.held_back, report.removals.accepted, report.rejected) == (held_back, 1 - held_back, 1)
-    assert members(socialapi_emulator) == handles(*"abcdefghi", "new", *"k" * held_back)
+    assert members(socialapi_emulator) == handles(*"abcdelghi", "new", *"k" * held_back)
     # Held back is not forgotten.
     assert (await audience.sync(desired[:-1], snapshot=path)).removals.accepted == held_back
+
+
+async def test_blank_lines_and_placeholders_hold_nobody_back(
+    audience: CustomAudience, socialapi_emulator: Emulator, path: Path, tmp_path: Path
+) -> None:
+    await audience.sync(people(*"abcdelghik"), snapshot=path)
+    members_file = tmp_path / "members.csv"
+    # As Windows writes lines that already had their line ends; and rows of people without an address.
+    rows = [f"{name},{digest('')}" for name in "abcdelghi"] + ["n/a,", "none,null"]
+    members_file.write_bytes("\r\r\n".join(("handle,email", *rows)).encode())
+    report = await audience.sync(members_file, snapshot=path)
+    assert (report.rejected, report.held_back, report.removals.accepted) == (len(rows) + 2, 0, 1)
+    assert members(socialapi_emulator) == handles(*"abcdelghi")
 
 
 async def test_an_input_that_breaks_off_sends_nothing(

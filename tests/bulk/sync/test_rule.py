@@ -29,7 +29,7 @@ from tests.bulk.model_service import FAULTS, ModelService, synced
 
 pytestmark = pytest.mark.slow
 
-NAMES: Final = tuple("abcdefgh")
+NAMES: Final = tuple("abcdeghi")
 STEPS: Final = ((SqliteFile, "read"), (SqliteFile, "run"), (SqliteFile, "write"))
 """What a snapshot does, one after another."""
 

@@ -154,8 +154,8 @@ class RateLimitTooLong(SocialApiError):
         is_today = self.wait_seconds <= 3_600 * at.hour + 60 * at.minute + at.second
         return (
             f"{self._call}the rate limit of {self.limit_key} frees up in {seconds} s (at "
-            f"{at:{'' if is_today else '%Y-%m-%d '}%H:%M:%S} UTC), longer than this call may wait; allow it with "
-            "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or come back then"
+            f"{at:{'' if is_today else '%Y-%m-%d '}%H:%M:%S} UTC), longer than this call may wait; allow the wait with "
+            "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or call again then"
         )
 
 
@@ -213,7 +213,7 @@ class ApiError(SocialApiError):
     `status` is the HTTP status, `headers` the response headers with lower-case names, `request_id` the service's id of
     the request (or None), `errors` the coded errors, `problems` the typed problems, and `operation_errors` the errors
     of individual operations in a batch. If the response contains no errors, `summary` is its text or describes the
-    response. `attempts` is how often the request was sent, and `hint` a possible cause, if there is one.
+    response. `attempts` is how many times the request was sent, and `hint` a possible cause, if there is one.
     """
 
     def __init__(

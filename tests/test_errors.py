@@ -49,8 +49,8 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
     (
         errors.RateLimitTooLong("uploads/1", 90.4, NOON),
         (
-            "the rate limit of uploads/1 frees up in 91 s (at 12:00:00 UTC), longer than this call may wait; allow it with "
-            "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or come back then"
+            "the rate limit of uploads/1 frees up in 91 s (at 12:00:00 UTC), longer than this call may wait; allow the wait with "
+            "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or call again then"
         ),
     ),
     (errors.TransportError("could not connect", "api.example.com"), "api.example.com: could not connect"),

@@ -20,7 +20,7 @@ from rich.pretty import pretty_repr
 from socialapi import AudienceUser, Bearer, Client, FileTokenCache, OAuth2User, Operation
 from socialapi.credentials import Credentials
 from socialapi.emulator import Emulator
-from socialapi.errors import BulkError, SocialApiError, TransportError
+from socialapi.errors import ApiError, BulkError, SocialApiError, TransportError
 from socialapi.routes import platform as routes
 from socialapi.session.network import Proxy
 from socialapi.wire.request import Request

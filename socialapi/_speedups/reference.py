@@ -49,9 +49,9 @@ _phone_plans: Final = dict[str, tuple[str, str, set[tuple[str, int]]]]()
 
 
 def add_phone_start(region: str, prefix: str, trunk: str, start: str, length: int, /) -> None:
-    """Registers that phone numbers of this length (5 to 31 digits) with these first four digits are read in a region
-    (two capital letters) by adding a prefix (`+` and at most three digits). An empty region stands for numbers with a
-    plus sign, which stay unchanged.
+    """Registers a rule: in a region (two capital letters), phone numbers of this length (5 to 31 digits) with these
+    first four digits are read by adding a prefix (`+` and at most three digits). An empty region stands for numbers
+    with a plus sign, which stay unchanged.
 
     A `trunk` of one digit is removed from the numbers that begin with it; their `start` has five digits.
     """
@@ -160,7 +160,7 @@ def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "",
 
     Spaces and tabs around a string are ignored. A string of 64 hexadecimal digits is already a digest. An empty string
     and None have no digest. Phone numbers without a plus sign are read in `region`. A cell that is not a plain ASCII
-    value of its kind has the result None, and the caller must decide it.
+    value of its kind has the result None and is left to the caller.
     """
     return _column(digests_of(cells, kind, region))
 

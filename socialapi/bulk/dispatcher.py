@@ -131,7 +131,7 @@ class Dispatcher(Generic[B]):
         task.add_done_callback(self._ended)
 
     async def _admitted(self, room: Room) -> bool:
-        """Waits for room in the budget; returns False if the job has failed meanwhile."""
+        """Waits for room in the budget; returns False if the job has failed in the meantime."""
         try:
             return await room.take() and self.failure is None
         finally:

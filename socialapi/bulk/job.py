@@ -326,7 +326,7 @@ def run_job(
     session: Session,
 ) -> Coroutine[Any, Any, P]:
     """Returns a coroutine that runs the job. It raises InvalidInput if no row could be read, and BulkError if the job
-    stopped later.
+    stops later.
     """
     log_if_disabled()
     run = JobRun(reader, stage, counters, description, options, session)
@@ -350,10 +350,10 @@ class TimedReading(Generic[C]):
         self._clock = clock
         self._seconds = seconds
         self._reader_since: float | None = None
-        """The time when the first row that waits in the reader arrived."""
+        """The arrival time of the first row that waits in the reader."""
         self._block_since: float | None = None
         self._batch_since: float | None = None
-        """The time when the first row of the open batch arrived, or an earlier time."""
+        """The arrival time of the first row of the open batch, or of an earlier row."""
         self._has_rows = asyncio.Event()
         """Set while rows are waiting in the reader."""
         self._fell_due = False
@@ -445,7 +445,7 @@ class JobRun(Generic[C, B, P]):
             waits = reader.why_not_flushed is not None or options.journal is not None or description.checks_whole_input
             seconds = None if waits else FLUSH_AFTER_SECONDS
         self._timed = None if seconds is None else TimedReading(reader, self.dispatcher, session.clock, seconds)
-        """Reads the blocks if the wait of rows is limited; None if rows may wait until the end of the input."""
+        """Reads the blocks if rows may wait only for a limited time; otherwise None."""
         self._counted: Mapping[str, int] = {}
         """The number of rows already reported to the telemetry, by outcome."""
         self.broken_input: Exception | None = None

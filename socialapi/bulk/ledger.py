@@ -124,7 +124,7 @@ class Ledger:
         return min((found, *(number - 1 for number in self._held)))
 
     def hold(self, first: int) -> None:
-        """Records that the journal does not contain the outcomes of the batch starting with this row yet."""
+        """Records that the journal does not yet contain the outcomes of the batch starting with this row."""
         self._held.add(first)
 
     def release(self, first: int) -> None:

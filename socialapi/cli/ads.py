@@ -297,7 +297,8 @@ class Changes:
     ] = None
     total_budget: Annotated[str | None, Parameter(help="Total budget in units of the currency.")] = None
     daily_budget: Annotated[
-        str | None, Parameter(help="Daily budget, up to the total budget, if the campaign's line items have budgets.")
+        str | None,
+        Parameter(help="Daily budget, at most the total budget; only if the campaign's line items have budgets."),
     ] = None
     start: Annotated[str | None, Parameter(help="2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")] = None
     end: Annotated[str | None, Parameter(help="The end time, in the same form as --start.")] = None
@@ -313,9 +314,7 @@ class Changes:
     advertiser_user: Annotated[str | None, Parameter(help="Id of the user who promotes a preroll ad.")] = None
     android_app: Annotated[str | None, Parameter(help="Identifier of the app in its store.")] = None
     ios_app: Annotated[str | None, Parameter(help="Identifier of the app in its store.")] = None
-    clear: Annotated[
-        list[str] | None, Parameter(help="Option whose value to clear, such as --clear end; repeatable.")
-    ] = None
+    clear: Annotated[list[str] | None, Parameter(help="Option to clear, such as --clear end; repeatable.")] = None
 
     def body(self) -> dict[str, Any]:
         """Returns the changes under the service's names. Raises InvalidInput for invalid values."""

@@ -52,7 +52,7 @@ Exit status: 0 ended by a signal, serving in the background, or nothing left to 
 usage, a port in use, or an emulator that did not start or end in time.
 """
 
-DOCTOR_HELP: Final = """Check the set-up: version, hosts, this machine's clock, each credential, limits and files.
+DOCTOR_HELP: Final = """Check the setup: version, hosts, this machine's clock, each credential, limits and files.
 
 For example: `socialapi doctor --json`. Makes one harmless call with each credential, without renewing tokens. Exit status: 0 no problems,
 2 a setting is missing or wrong, 3 the service refused a credential or could not be reached.

@@ -23,7 +23,7 @@ app: Final = App(name="auth")
 
 NAMES: Final[Mapping[str, str]] = {
     "AppOnly": "app (app-only token)",
-    "Bearer": "app (ready bearer token)",
+    "Bearer": "app (existing bearer token)",
     "OAuth1": "user (OAuth 1.0a)",
     "OAuth2User": "user (OAuth 2.0)",
 }

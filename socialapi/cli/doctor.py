@@ -1,4 +1,4 @@
-"""`socialapi doctor` and `socialapi limits`: check the set-up and the rate limits with calls to the service."""
+"""`socialapi doctor` and `socialapi limits`: check the setup and the rate limits with calls to the service."""
 
 import math
 import os
@@ -35,7 +35,7 @@ TIMEOUT_SECONDS: Final = 10.0
 
 @attrs.define
 class Check:
-    """A check of the set-up: its name, its result, and its exit status."""
+    """A check of the setup: its name, its result, and its exit status."""
 
     name: str
     found: str
@@ -52,7 +52,7 @@ class Answers:
 
 
 async def doctor(*, json: Json = False) -> int:
-    """Checks the set-up, and returns the exit status."""
+    """Checks the setup, and returns the exit status."""
     checks = [Check("version", f"{__version__}; {_speedups.description()}")]
     try:
         config = Config.from_env()
@@ -110,7 +110,7 @@ async def _ask_all(config: Config, store: CredentialStore, credentials: Sequence
 
 
 def _blamed(problem: SocialApiError) -> str | None:
-    """Returns the part of the set-up that caused a call to fail, or None if the credential caused it."""
+    """Returns the part of the setup that caused a call to fail, or None if the credential caused it."""
     if not os.environ.get("SOCIALAPI_REDIS_URL"):
         return None
     from socialapi.integrations.redis_server import RedisLost

@@ -150,7 +150,7 @@ def emulator(
 
 @app.command
 def target(
-    url: Annotated[str, Parameter(help="The URL of a webhook, public https without a port.")],
+    url: Annotated[str, Parameter(help="The public https URL of a webhook, without a port.")],
     local: Annotated[str, Parameter(help="The local address to which requests for the URL are sent.")],
     /,
     *,
@@ -405,7 +405,7 @@ def _stop(port: int) -> int:
     holder, note = background.holder(), background.note()
     # A command that probes the lock holds it for a moment, but is not in the note.
     if holder is None or str(holder.process_id) != note.get("process"):
-        crashed = f"; one ended by itself, and its log is {note['log']}" if "log" in note else ""
+        crashed = f"; the last one ended by itself, and its log is {note['log']}" if "log" in note else ""
         output.say(f"no emulator runs in the background on port {port}{crashed}")
         return output.DONE
     if (machine := note.get("machine")) != platform.node():

@@ -111,7 +111,7 @@ async def _change(
     else:
         output.print_line(f"{count:,} {'event is' if count == 1 else 'events are'} {done}")
     if missing:
-        output.say(f"{missing:,} of these numbers {'is' if missing == 1 else 'are'} not put aside")
+        output.say(f"{missing:,} of these events {'is' if missing == 1 else 'are'} not put aside")
     return output.SOME_REJECTED if missing else output.DONE
 
 

@@ -65,7 +65,7 @@ class ListFlags:
     output_file: Annotated[
         Path | None,
         Parameter(
-            help="Write to this file instead, which only you can read. An earlier file is kept if the command fails. "
+            help="Write to this file instead; only you can read it. An earlier file is kept if the command fails. "
             "%Y-%m-%d in the name becomes the date.",
             converter=dated_path,
         ),
@@ -160,8 +160,8 @@ async def print_pages(
     join: Callable[[Any, Page[Any]], T] = lambda item, _: item,
     if_none: str = "",
 ) -> None:
-    """Prints the items as their pages arrive, or `if_none` if there are none. `join` returns what is printed of an item
-    and its page. After an error, prints how to continue.
+    """Prints the items as their pages arrive, or `if_none` if there are none. `join` returns the value to print for an
+    item and its page. After an error, prints how to continue.
     """
     walk = _Walk(pager, kind.name)
     try:

@@ -83,7 +83,7 @@ Column = Annotated[
 Region = Annotated[str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")]
 PhoneFormatOption = Annotated[
     Literal["auto", "international", "national"],
-    Parameter(help="How to read phone numbers without a plus sign: auto decides by what is valid."),
+    Parameter(help="How to read phone numbers without a plus sign: auto takes whichever reading is valid."),
 ]
 RequireHashed = Annotated[bool, Parameter(help="Accept only SHA-256 digests and partner_user_id, no raw values.")]
 EffectiveAt = Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")]

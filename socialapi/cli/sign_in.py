@@ -92,7 +92,7 @@ class Loopback:
 
     async def answer(self, judge: Judge, timeout_seconds: float) -> str:
         """Returns the result of the first callback of this sign-in. Raises SocialApiError if access was denied or the
-        callback came too late.
+        callback arrived too late.
         """
         self._judge = judge
         await asyncio.wait({self._result}, timeout=timeout_seconds)
@@ -246,7 +246,7 @@ def _show(url: str, page: Page) -> None:
 
 
 async def read_line(timeout_seconds: float) -> str:
-    """Returns a line of standard input. Raises SocialApiError if none comes in time.
+    """Returns a line of standard input. Raises SocialApiError if none arrives in time.
 
     A daemon thread reads it from the descriptor. The thread cannot be interrupted, and holds no
     lock when the program ends.

@@ -223,7 +223,7 @@ async def add_rules(
 
 @rule_app.command(name="delete")
 async def delete_rules(
-    *ids: Annotated[str, Parameter(help="Ids of rules, as `socialapi stream rules list` shows.", required=True)],
+    *ids: Annotated[str, Parameter(help="Ids of rules, as `socialapi stream rules list` shows them.", required=True)],
     by_value: Annotated[bool, Parameter(help="Identify rules by their text, not by id.")] = False,
 ) -> int:
     """Delete rules.

@@ -48,7 +48,7 @@ class EmulatorClock:
 def epoch_of(text: str) -> float:
     """Returns an already validated time in epoch seconds."""
     parsed = parse_timestamp(text)
-    assert parsed is not None, "the rules have checked it"
+    assert parsed is not None, "the rules have checked the time"
     return parsed.timestamp()
 
 

@@ -99,7 +99,7 @@ def split_target(raw_target: str) -> tuple[str | None, str]:
 
 
 class ControlAccess:
-    """The rule for which requests to the control plane are allowed.
+    """The rule that decides which requests to the control plane are allowed.
 
     A web page elsewhere can make a browser send requests here. It can also read the responses if it makes its own host
     name resolve to this machine (DNS rebinding). So the host must be one that such a page cannot have, and requests
@@ -147,7 +147,7 @@ def _host_name(name: str) -> str:
 
 @attrs.frozen
 class DeliveryTargets:
-    """The rule for where the requests for a webhook's URL may be sent."""
+    """The rule that decides where the requests for a webhook's URL may be sent."""
 
     allow_remote: bool = False
 

@@ -26,7 +26,7 @@ def mounted_path(route: Route[Any]) -> str:
 
 
 def mounted_paths(route: Route[Any]) -> tuple[str, ...]:
-    """Returns all paths of a route on this server, because the sandbox also serves the advertising API."""
+    """Returns all paths of a route on this server. The sandbox also serves the advertising API."""
     sandbox = (MOUNTS["ads_sandbox_url"] + route.path,) if route.family.host == "ads_url" else ()
     return (mounted_path(route), *sandbox)
 

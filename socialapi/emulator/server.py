@@ -80,7 +80,7 @@ class Emulator:
         if unknown := limits.keys() - named - {route_key(route) for route in routes if route.rate_limit is None}:
             raise ConfigurationError(
                 f"there is no rate limit named {', '.join(sorted(unknown))}: the names are {', '.join(sorted(named))}, "
-                "and routes without such a limit, such as 'GET /2/users/{id}/tweets'"
+                "and routes without a named limit, such as 'GET /2/users/{id}/tweets'"
             )
         self.host = host
         self._port = port
@@ -243,7 +243,7 @@ class Emulator:
         return self._service.clock.advanced
 
     def advance(self, seconds: float) -> None:
-        """Moves the emulator's clock forward. Rate-limit windows and expiries follow the clock, OAuth timestamps do
+        """Moves the emulator's clock forward. Rate-limit windows and expiries follow the clock; OAuth timestamps do
         not.
 
         Webhooks that are due for their hourly check are challenged soon afterwards; `settle` waits for these

@@ -180,7 +180,7 @@ class RedisTokenCache:
             f"{self._prefix}{key}:lock", timeout=LOCK_LEASE_SECONDS, blocking_timeout=LOCK_TIMEOUT_SECONDS
         )
         if not await self._asked("SET", lock.acquire, within_seconds=LOCK_TIMEOUT_SECONDS + REPLY_SECONDS):
-            raise ConfigurationError(f"a token stays locked by another process for {LOCK_TIMEOUT_SECONDS:.0f} s")
+            raise ConfigurationError(f"a token is still locked by another process after {LOCK_TIMEOUT_SECONDS:.0f} s")
         renewing = asyncio.get_running_loop().create_task(_renew_lock(self._server, lock))
         try:
             yield

@@ -193,7 +193,7 @@ class RedisServer:
         return True
 
     def note_failure(self, problem: BaseException, now: float) -> None:
-        """Logs that callers wait for the server."""
+        """Logs that callers are waiting for the server."""
         if self._away_since is None:
             self._away_since = now
         facts = {"socialapi_error": type(problem).__name__}

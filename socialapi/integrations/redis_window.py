@@ -358,7 +358,7 @@ class SharedWindow:
         return attrs.evolve(self._status, resets_in_seconds=resets - passed if resets and resets > passed else None)
 
     def requests_per_second(self) -> float | None:
-        """Returns the rate that the limit allows all processes together."""
+        """Returns the rate that the limit allows for all processes together."""
         if self._limit is None or self._status.limit is None:
             return None
         return self._status.limit / self._limit.window_seconds

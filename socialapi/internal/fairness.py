@@ -26,7 +26,7 @@ class _Loop:
 
 
 _LOOPS: Final = WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop]()
-"""One per event loop, because an abandoned loop must not block callers in the next one."""
+"""One `_Loop` per event loop, because an abandoned loop must not block callers in the next one."""
 
 
 def is_due() -> bool:

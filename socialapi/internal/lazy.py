@@ -6,7 +6,7 @@ two ways:
 * Public modules re-export names. Each lists them with the modules that define them, and `on_first_use` turns the list
   into the two functions of PEP 562. Type checkers and editors, which cannot follow the list, read the same imports
   under `if TYPE_CHECKING`. The list is under `else`, because type checkers accept any name from a module with a
-  `__getattr__`. `lazy_loader` cannot re-export names from outside the package, and `socialapi.types` only has
+  `__getattr__`. `lazy_loader` cannot re-export names from outside the package, and `socialapi.types` has only
   such names.
 * Everywhere else, the first function that needs a module imports it, and annotations use imports under `if
   TYPE_CHECKING`. Importing a loaded module takes half a microsecond. That is little for a request, but too much for a

@@ -1,4 +1,4 @@
-"""Why a server cannot listen."""
+"""Explains why a server cannot listen."""
 
 
 def why_not_listening(problem: OSError | OverflowError) -> str:

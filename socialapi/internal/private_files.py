@@ -24,7 +24,7 @@ def read_small(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
 
 def too_large(most: int = MAX_BYTES) -> OSError:
     """Returns the error for a file with more than `most` bytes."""
-    return OSError(errno.EFBIG, f"it has more than {most // 1_000_000} MB")
+    return OSError(errno.EFBIG, f"it is larger than {most // 1_000_000} MB")
 
 
 def make_private_folder(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Equality, hash, repr and export of attrs classes, implemented once for all of them.
 
-The first three are half of the code that attrs generates for a class, and compiling them takes a quarter of the time
-when a part of the package is first used. Classes that derive from `Record` (`FrozenRecord` if frozen) have methods that
+The first three are half of the code that attrs generates for a class, and compiling them takes a quarter of the time to
+load a part of the package on first use. Classes that derive from `Record` (`FrozenRecord` if frozen) have methods that
 use the list of fields instead. These are slower, so classes that are compared or hashed for each row or item do not
 derive from them.
 """

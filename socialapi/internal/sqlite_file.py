@@ -304,9 +304,9 @@ class SqliteFile:
         if is_lost(problem):
             return self._error("was deleted or replaced while it was open: start the program again")
         if code == sqlite3.SQLITE_FULL:
-            return self._error("cannot be written: the disk is full; free some space and run it again")
+            return self._error("cannot be written: the disk is full; free some space and try again")
         if code == sqlite3.SQLITE_IOERR:
-            return self._error(f"cannot be read or written: {problem}; check the disk, and run it again")
+            return self._error(f"cannot be read or written: {problem}; check the disk, and try again")
         return self._error(f"cannot be written: {problem}")
 
     def _error(self, says: str) -> ConfigurationError:
@@ -319,7 +319,7 @@ class SqliteFile:
 def application_id_of(path: Path) -> int | None:
     """Returns the application id of a SQLite file; None for any other file.
 
-    The file is not opened as a database if its header has the id, because that could change the log of a foreign
+    The file is not opened as a database if its header has the id, because opening it could change the log of a foreign
     database.
     """
     try:
@@ -362,7 +362,7 @@ def remove_file(path: Path) -> None:
 def other_version(version: int, schema: Schema) -> str:
     """Returns the end of a message about a file of a different version: the version and the advice."""
     remedy = schema.remedy if version < schema.version else USE_THAT_VERSION
-    formats = f"(its format is {version}, here it is {schema.version})"
+    formats = f"(its format is {version}, this version uses {schema.version})"
     return f"another version of this package {formats}: {remedy}"
 
 

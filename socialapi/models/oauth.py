@@ -163,7 +163,7 @@ class OAuth2Token(HoldsSecret, Model):
 
 @attrs.define(kw_only=True)
 class RenewedTokens(HoldsSecret, Model):
-    """The fields of the response to a refresh token, before the client checks that all are present."""
+    """The fields of the response to a token refresh, before the client checks that all are present."""
 
     access_token: str | None = attrs.field(default=None, repr=False)
     expires_in: int | None = None

@@ -29,7 +29,7 @@ class UserMetrics(Model):
 
 @attrs.define(kw_only=True)
 class Affiliation(Model):
-    """The organizations that a user belongs to. `user_id` is an array since 2025-02-18."""
+    """The organizations that a user belongs to. `user_id` has been an array since 2025-02-18."""
 
     user_id: tuple[str, ...] = ()
 

@@ -34,7 +34,7 @@ def as_iterable(given: Any) -> Iterable[Any]:
 
 
 def unless_empty(given: Any) -> Any:
-    """Returns the argument, an iterable as a tuple. Returns None, which is not sent, for an empty iterable."""
+    """Returns the argument, as a tuple if it is an iterable. Returns None, which is not sent, for an empty iterable."""
     return tuple(given) or None if is_several(given) else given
 
 

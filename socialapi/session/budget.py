@@ -37,7 +37,7 @@ class Room:
     """True once the room is taken, False if `give_back` was called during the wait."""
 
     async def take(self) -> bool:
-        """Waits for room. Returns False if `give_back` was called meanwhile. Taking it twice counts once."""
+        """Waits for room. Returns False if `give_back` was called in the meantime. Taking it twice counts once."""
         if self.granted is None:
             self.granted = self.budget.ask(self)
         try:

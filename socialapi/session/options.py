@@ -36,7 +36,7 @@ class CallOptions:
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
 
     def after(self, waited_seconds: float) -> "CallOptions":
-        """Returns the remaining options of a call that has waited for this long."""
+        """Returns the options of a call that has waited this long, with the rest of its maximum wait."""
         if self.bulk:
             return self
         policy = attrs.evolve(self.policy, max_wait_seconds=max(0.0, self.policy.max_wait_seconds - waited_seconds))

@@ -100,7 +100,7 @@ class Instrumentation:
         return counter
 
     def histogram(self, name: str, description: str, buckets: tuple[float, ...]) -> "Histogram":
-        """Returns a histogram of seconds of this package's meter."""
+        """Returns a histogram of this package's meter, in seconds."""
         boundaries = [float(each) for each in buckets]
         histogram: Histogram = self._meter.create_histogram(
             name, "s", description, explicit_bucket_boundaries_advisory=boundaries

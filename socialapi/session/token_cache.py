@@ -83,7 +83,7 @@ class MemoryTokenCache:
                         await asyncio.sleep(_POLL_SECONDS)
             except TimeoutError:
                 raise ConfigurationError(
-                    f"a token stays locked by another client for {LOCK_TIMEOUT_SECONDS:.0f} s"
+                    f"a token is still locked by another client after {LOCK_TIMEOUT_SECONDS:.0f} s"
                 ) from None
             try:
                 yield
@@ -147,7 +147,7 @@ class FileTokenCache:
             await lock.acquire()
         except Timeout:
             raise ConfigurationError(
-                f"the token cache {self.path} stays locked by another process for {LOCK_TIMEOUT_SECONDS:.0f} s"
+                f"the token cache {self.path} is still locked by another process after {LOCK_TIMEOUT_SECONDS:.0f} s"
             ) from None
         except OSError as problem:
             raise self._cannot_be_written(problem) from None

@@ -559,7 +559,7 @@ def _not_sent(url: yarl.URL, reason: str, *, is_lasting: bool) -> TransportError
 
 
 def _is_lasting(problem: Exception) -> bool:
-    """Returns whether a new attempt would fail the same way. With a proxy, a retry might even lock the account."""
+    """Returns whether a new attempt would fail the same way. Repeating a refused proxy login might lock the account."""
     if isinstance(problem, aiohttp.ClientHttpProxyError):
         return problem.status == PROXY_REFUSAL
     is_about_certificate = isinstance(

@@ -33,10 +33,10 @@ class StreamTimeouts:
 class Connection:
     """A live response that is read line by line.
 
-    `start` starts its watcher, `close` ends both. `caught_up_at` is the latest wall time at which
-    everything sent so far was known to have arrived. The consumer sets `is_in_use` when it takes a
-    line, `brought_data` if the line contained data, and `disconnect_notice` if the service
-    announced the end of the connection. `over` has the reason when there is nothing more to read.
+    `start` starts its watcher, and `close` ends both. `caught_up_at` is the latest wall time at which everything sent
+    so far was known to have arrived. The consumer sets `is_in_use` when it takes a line, `brought_data` if the line
+    contained data, and `disconnect_notice` if the service announced the end of the connection. `over` has the reason
+    when there is nothing more to read.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Connection:
             self._idle_since = self._clock.monotonic()
 
     def _record_full_buffer(self, waiting_bytes: int) -> None:
-        """Records since when unread data has filled the buffer, and warns if that lasts too long."""
+        """Records how long unread data has filled the buffer, and warns if that is too long."""
         if waiting_bytes < FULL_READ_BYTES:
             self._full_since = None
             self._is_warned = False

@@ -43,7 +43,7 @@ class Unfinished(Protocol[E]):
 
 @runtime_checkable
 class TakesFailures(Protocol):
-    """A source that counts how often the handling of an event has failed."""
+    """A source that counts how many times the handling of an event has failed."""
 
     def failed(self, event: Any) -> None:
         """Marks the event as failed by its handler."""

@@ -8,7 +8,7 @@ from socialapi.errors import InvalidInput
 
 
 def check_handler(name: str, handler: object) -> None:
-    """Raises InvalidInput, which names the argument, if it is not a function that can be called with an event.
+    """Raises InvalidInput, which names the argument, if the handler is not a function that can be called with an event.
 
     It also rejects classes and generator functions, because calling a generator would run nothing.
     """

@@ -1,4 +1,4 @@
-"""Counts how often the events of an inbox were delivered, and puts aside events that were delivered too often.
+"""Counts how many times the events of an inbox were delivered, and puts aside events delivered too many times.
 
 It uses separate tables, which earlier versions ignore, so processes of different versions can share the file. All
 functions run on the database thread.

@@ -527,7 +527,7 @@ class Inbox:
         return found
 
     async def _claim_abandoned(self) -> None:
-        """Claims the events of dead processes for delivery in this process. No turn does so once the inbox is stopped."""
+        """Claims the events of dead processes for delivery in this process. Not called once the inbox is stopped."""
         self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
         try:
             abandoned, self._dead_letters = await self._database.read(functools.partial(_look, self._owner))

@@ -1,4 +1,4 @@
-"""The queue in memory of accepted events that wait to be handled, and what it shares with the inbox on disk."""
+"""The in-memory queue of accepted events that wait to be handled, and the types shared with the inbox on disk."""
 
 import asyncio
 from collections import OrderedDict, deque

@@ -18,9 +18,9 @@ from socialapi.webhooks.receiver import Receiver
 SHUTDOWN_SECONDS: Final = 5.0
 _FEWEST: Final = 8
 _TURNS: Final = 64
-"""At most one in this many connections is accepted per iteration of the event loop. This sets the size of asyncio's
-backlog. A request is read after about five iterations, and until then, newer connections must not displace its
-connection.
+"""The server accepts at most the connection limit divided by this number per iteration of the event loop. This sets the
+size of asyncio's backlog. A request is read after about five iterations, and until then, newer connections must not
+displace its connection.
 """
 _MAX_PENDING: Final = 1_024
 """How many connections may wait in the kernel. Further connections are dropped, and clients retry them after a second.

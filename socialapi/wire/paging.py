@@ -90,7 +90,7 @@ def page_of(data: Mapping[str, Any], item_type: Any) -> Page[Any]:
 
 
 OWN_NAMES: Final = ("undecoded", "next_token", "previous_token", "result_count")
-"""The fields of a `Page.to_dict` result that an envelope has elsewhere or lacks."""
+"""The fields of a `Page.to_dict` result that an envelope keeps elsewhere or does not have."""
 
 
 def _places_by_count(count: int, undecoded: Sequence[Undecoded]) -> tuple[int, ...] | None:
@@ -215,7 +215,7 @@ class Position:
     """A position between two items of a collection: after `taken` items on the page for `token`.
 
     `after` contains the ids of the last of these items, the last one first. They matter if the page has changed because
-    items were added before it or deleted. The position is after the first of these ids that still exists, or at the
+    items were deleted, or added before it. The position is after the first of these ids that still exists, or at the
     start of the page if none does, because a repeated item is better than a lost one. Items without ids are counted.
     Undecodable items count too, because another version may decode them.
     """

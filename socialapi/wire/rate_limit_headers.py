@@ -74,8 +74,7 @@ def service_time(headers: Mapping[str, str], now: float) -> float:
 
 
 def _seconds_until(text: str | None, now: float) -> float | None:
-    """Returns a wait given as seconds, epoch seconds, epoch milliseconds, or a date of HTTP or ISO
-    8601; never negative.
+    """Returns a wait given as seconds, epoch seconds, epoch milliseconds, or an HTTP or ISO 8601 date; never negative.
 
     If a proxy has joined several values, the longest wait counts. Returns None for any other value, and for waits
     beyond a year.

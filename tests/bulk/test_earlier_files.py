@@ -72,7 +72,7 @@ async def test_a_file_of_an_earlier_layout_is_refused_and_never_read_as_empty(
     service.requests.clear()
     with pytest.raises(ConfigurationError) as caught:
         await run(service, path)
-    formats = f"(its format is {version - earlier}, here it is {version})"
+    formats = f"(its format is {version - earlier}, this version uses {version})"
     assert f"{path} was written by another version of this package {formats}" in str(caught.value)
     assert remedy in str(caught.value)
     assert service.requests == []

@@ -274,7 +274,7 @@ async def test_status_tells_everything_but_the_secrets(shell: Shell) -> None:
     assert shown.out.splitlines() == [
         "host: https://api.example",
         "user (OAuth 2.0): for https://api.example, from environment",
-        "app (ready bearer token): for https://api.example, from environment",
+        "app (existing bearer token): for https://api.example, from environment",
         f"user (OAuth 1.0a): @ada, user 7, for https://api.example, from {shell.credentials_path}",
     ]
     told = await shell.run("auth", "status", "--json")

@@ -284,7 +284,7 @@ def test_one_that_was_killed_is_recognised_and_its_log_is_named(terminal: Termin
     os.kill(note["process"], signal.SIGKILL)
     _wait_until_gone(ready["base_url"])
     assert terminal.stop(free_port) == (
-        f"socialapi: no emulator runs in the background on port {free_port}; one ended by itself, and its log is "
+        f"socialapi: no emulator runs in the background on port {free_port}; the last one ended by itself, and its log is "
         f"{note['log']}\n"
     )
     terminal.detach("--port", free_port, "--empty")

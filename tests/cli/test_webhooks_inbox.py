@@ -36,7 +36,7 @@ async def test_events_that_were_put_aside_are_listed_retried_and_dropped(shell: 
     assert (retried.status, retried.out) == (0, "1 event is delivered again\n")
     dropped = await shell.run("webhooks", "inbox", "drop", str(inbox), "1", "77")
     assert (dropped.status, dropped.out) == (1, "1 event is dropped\n")
-    assert "1 of these numbers is not put aside" in dropped.err
+    assert "1 of these events is not put aside" in dropped.err
     async with Receiver(SECRET, inbox=inbox) as receiver:
         assert receiver.waiting == 3  # 2 and 4, and 3, which is put aside
         assert sorted(numbers(await take(receiver.unfinished(), 2))) == ["2", "4"]

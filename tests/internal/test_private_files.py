@@ -194,20 +194,20 @@ def key_in(path: Path) -> Any:
 
 
 READERS: Final = {
-    "settings": (settings_in, b"retries = 3\n", "cannot read the configuration file {}: it has more than 1 MB"),
+    "settings": (settings_in, b"retries = 3\n", "cannot read the configuration file {}: it is larger than 1 MB"),
     "logins": (
         lambda path: CredentialStore(path).logins(),
         b'{"hosts": {}}\n',
-        "the credentials file {} cannot be read: it has more than 1 MB",
+        "the credentials file {} cannot be read: it is larger than 1 MB",
     ),
-    "layout": (layout_in, b"version = 1\n", "the layout {} cannot be read: it has more than 1 MB"),
-    "authorities": (authorities_in, b"", "SSL_CERT_FILE: the file cannot be read (it has more than 1 MB)"),
+    "layout": (layout_in, b"version = 1\n", "the layout {} cannot be read: it is larger than 1 MB"),
+    "authorities": (authorities_in, b"", "SSL_CERT_FILE: the file cannot be read (it is larger than 1 MB)"),
     "certificate": (
         lambda path: Certificates(client=("CERTIFICATE", str(path))).context(),
         b"",
-        "CERTIFICATE: the file cannot be read (it has more than 1 MB)",
+        "CERTIFICATE: the file cannot be read (it is larger than 1 MB)",
     ),
-    "key": (key_in, b"", "KEY: the file cannot be read (it has more than 1 MB)"),
+    "key": (key_in, b"", "KEY: the file cannot be read (it is larger than 1 MB)"),
 }
 
 
@@ -230,5 +230,5 @@ def test_of_a_small_file_no_more_than_a_megabyte_is_read(tmp_path: Path, name: s
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_device_that_never_ends_is_no_small_file(name: str) -> None:
-    with pytest.raises((ConfigurationError, InvalidInput), match=r"more than 1 MB|it is a device"):
+    with pytest.raises((ConfigurationError, InvalidInput), match=r"larger than 1 MB|it is a device"):
         READERS[name][0](Path("/dev/zero"))

@@ -155,7 +155,7 @@ async def test_a_file_of_another_version_is_refused_with_what_to_do(tmp_path: Pa
     await old.run(lambda connection: connection.execute(add("a")))
     await old.aclose()
     new = SqliteFile(tmp_path / "file", attrs.evolve(SCHEMA, version=2, remedy="begin it anew"), purpose="journal")
-    formats = f"(its format is {version}, here it is 2)"
+    formats = f"(its format is {version}, this version uses 2)"
     with pytest.raises(
         ConfigurationError, match=re.escape(f"was written by another version of this package {formats}: {says}")
     ):
@@ -188,7 +188,7 @@ def refuse(code: int) -> Callable[[sqlite3.Connection], None]:
     [
         (sqlite3.SQLITE_BUSY, "is in use by another process: wait for that one, or end it"),
         (sqlite3.SQLITE_CORRUPT, "is damaged, or was never one: restore it, or choose another path"),
-        (sqlite3.SQLITE_FULL, "cannot be written: the disk is full; free some space and run it again"),
+        (sqlite3.SQLITE_FULL, "cannot be written: the disk is full; free some space and try again"),
     ],
 )
 async def test_what_sqlite_raises_becomes_a_sentence_that_says_what_to_do(

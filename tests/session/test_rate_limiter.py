@@ -216,8 +216,8 @@ async def test_a_wait_that_is_too_long_is_refused_before_it_begins_and_says_when
     assert caught.value.wait_seconds == 60.0
     assert caught.value.resets_at == datetime.datetime(2027, 1, 15, 8, 1, tzinfo=datetime.UTC)
     assert str(caught.value) == (
-        "the rate limit of k frees up in 60 s (at 08:01:00 UTC), longer than this call may wait; allow it with "
-        "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or come back then"
+        "the rate limit of k frees up in 60 s (at 08:01:00 UTC), longer than this call may wait; allow the wait with "
+        "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or call again then"
     )
 
 

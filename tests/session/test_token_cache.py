@@ -212,7 +212,7 @@ async def test_a_lock_that_another_process_never_gives_back_is_named(
     path.parent.mkdir()
     with (
         FileLock(f"{path}.a.lock"),
-        pytest.raises(ConfigurationError, match=r"stays locked by another process for 0 s"),
+        pytest.raises(ConfigurationError, match=r"is still locked by another process after 0 s"),
     ):
         async with FileTokenCache(path).lock("a"):
             pass
@@ -224,7 +224,7 @@ async def test_a_lock_in_memory_that_another_client_never_gives_back_is_named(
     monkeypatch.setattr(module, "LOCK_TIMEOUT_SECONDS", 0.01)
     cache = MemoryTokenCache()
     async with cache.lock("a"):
-        with pytest.raises(ConfigurationError, match=r"^a token stays locked by another client for 0 s$"):
+        with pytest.raises(ConfigurationError, match=r"^a token is still locked by another client after 0 s$"):
             async with cache.lock("a"):
                 pass
     async with cache.lock("a"):

@@ -241,7 +241,9 @@ async def test_an_inbox_of_the_layout_before_is_refused_with_what_to_do(path: Pa
     connection.execute("PRAGMA user_version = 1")
     connection.commit()
     connection.close()
-    with pytest.raises(ConfigurationError, match=r"its format is 1, here it is 2\): use that version, or choose"):
+    with pytest.raises(
+        ConfigurationError, match=r"its format is 1, this version uses 2\): use that version, or choose"
+    ):
         await Inbox(path, dedup_window=100, max_waiting=1_000).open()
     assert stored(path, "SELECT count(*) FROM waiting") == [(1,)]
 

@@ -83,8 +83,8 @@ class Batch:
         return next(before, None)
 
     def release(self) -> None:
-        """Drops the rows and the references to other batches, which need not stay in memory. Recent identifiers keep
-        this batch itself.
+        """Drops the rows and the references to other batches, which need not stay in memory. The recent identifiers
+        still refer to the batch itself.
         """
         self.blocks, self.actions, self.after = [], set(), set()
         self.earlier, self.outcomes = None, []

@@ -221,8 +221,8 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 
 def _is_name_of_email(name: str, inner: str) -> bool:
-    """Returns whether every address in a name equals the address in brackets, as address books write entries without a
-    name.
+    """Returns whether every address in a name equals the address in brackets, which is how address books write entries
+    without a name.
     """
     known = cleaned_email(inner).text.lower()
     return all(each == known for each in compiled(EMAIL).findall(name.lower()))

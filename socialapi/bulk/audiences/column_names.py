@@ -252,7 +252,8 @@ def set_aside(names: Sequence[str], others: Sequence[str] = ()) -> dict[int, str
     every key.
 
     Next to an advertising ID, an `adid` or a `device_id` is usually an ID of the software that made the export. Next to
-    an `Invitee Email`, a `User Email` is the host's; next to a `Customer Phone` alone, it may be the customer's.
+    an `Invitee Email`, a `User Email` is the host's; next to a `Customer Phone` alone, a `User Email` may be the
+    customer's.
     """
     device, customer = _clearer_columns(tuple(others or names))
     found: dict[int, str] = {}
@@ -268,7 +269,7 @@ def set_aside(names: Sequence[str], others: Sequence[str] = ()) -> dict[int, str
 @functools.lru_cache(16)
 def _clearer_columns(names: tuple[str, ...]) -> tuple[str, str]:
     """Returns the name that most certainly means device ids, and the first name that means the contact of a customer.
-    The latter is empty unless another name means the same kind of contact of another person.
+    The latter is empty unless another name means another person's contact of the same kind.
     """
     devices = [name for name in names if detected_as(name) == "device_id"]
     of_others = [kind for kind in _CONTACTS if any(_is_contact_of_other(name, kind) for name in names)]

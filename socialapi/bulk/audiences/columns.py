@@ -143,7 +143,7 @@ def _may_be_number(text: str, region: str | None) -> bool:
 def why_overlooked(name: str, kind: str, what: str, number: int, read: Sequence[str] = ()) -> str:
     """Returns a warning that an ignored column seems to contain identifiers, with advice on how to include the column.
 
-    `read` lists the columns that are already read as the kind, because the advice must include them.
+    `read` lists the columns that are already read as this kind, because the advice must include them.
     """
     if not name.strip():
         return f"{HOLDS_IDENTIFIERS} {what}: give column {number} a name (in the first line of a file)"
@@ -481,8 +481,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Adds a warning for each ignored column whose first values nearly all look like e-mail addresses, phone
-        numbers, digests or countries; values in nested objects count as columns. Also adds one for each column that
-        another one sets aside, and for a single object whose arrays may be columns.
+        numbers, digests or countries; values in nested objects count as columns. Also adds one for each column that is
+        set aside because of another one, and for a single object whose arrays may be columns.
         """
         columns = tuple(columns)
         names = [name for name, _ in columns]

@@ -194,7 +194,7 @@ def _region_of_one(text: str) -> str | None:
 
 @functools.cache
 def _regions() -> dict[str, str]:
-    """Returns the region of each code that is not the region itself, in upper case, and of each name, in lower case."""
+    """Returns the region for each upper-case code that differs from its region, and for each lower-case name."""
     found = {pair[:3]: pair[3:] for pair in _ALPHA_3.split()}
     found |= {code: region for code, _, region in (pair.partition(":") for pair in _OTHER_CODES.split())}
     region = ""

@@ -65,7 +65,7 @@ LONG_FLOAT: Final = (
 MAX_IDENTIFIER_CHARACTERS: Final = 1_000
 TOO_LONG: Final = f"has more than {MAX_IDENTIFIER_CHARACTERS:,} characters"
 NOT_TAKEN: Final = "is a kind of identifier that is not accepted here"
-NOT_HASHED: Final = "is not a SHA-256 digest, but the name of its column or require_hashed=True accepts nothing else"
+NOT_HASHED: Final = "is not a SHA-256 digest, but its column name or require_hashed=True requires one"
 
 
 class Unusable(Exception):
@@ -113,7 +113,9 @@ _FLAGS: Final = frozenset(
         *("verdadeiro", "waar", "onwaar", "prawda"),
     )
 )
-"""Words that mark in a column for a service whether a person uses it, also as databases and spreadsheets write them."""
+"""Words that show, in a column for a service, whether a person uses that service; also as databases and spreadsheets
+write them.
+"""
 _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
 """Matches full-width forms of ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""

@@ -37,13 +37,13 @@ NO_NUMBER: Final = "is a date, an amount or an IP address, not a phone number"
 MASKED: Final = "has x, * or other signs in place of digits"
 NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is unknown"
 NOT_WITH_CODE: Final = (
-    "is not valid with the calling code of the row, which may be a number of ISO 3166: write two letters (DE), or a plus "
+    "is not valid with the calling code of the row, which may be an ISO 3166 number: write two letters (DE), or a plus "
     "sign before a calling code (+49)"
 )
 TWO_CODES: Final = "is valid with its country code written once or twice: write it once"
 WITH_TRUNK: Final = (
     "begins with a 0 that numbers of its country do not have: write a plus sign, the country code and the rest of the "
-    "number, or the country of the row"
+    "number, or add the country to the row"
 )
 FOREIGN: Final = (
     "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a country "
@@ -81,8 +81,8 @@ _SHORTEST_SECOND_NUMBER: Final = 7
 _LOCAL_DIGITS: Final = 7
 _MOST_LOCAL_DIGITS: Final = 8
 _SHORTEST_FULL_MOBILE: Final = 8
-"""In countries whose national numbers may begin with the country code, a mobile number with fewer digits is that of a
-service.
+"""In countries whose national numbers may begin with the country code, a mobile number with fewer digits than this
+belongs to a service.
 """
 _SHORTEST_AFTER_COMMA: Final = 5
 _MOST_LAST_DIGITS: Final = 4
@@ -168,8 +168,8 @@ class Plan:
         return None
 
     def is_impossible(self, digits: str) -> bool:
-        """Returns whether these digits after the country code are certainly no number. The library needs 15 times as
-        long to say so, also for a national number that is read with a country code.
+        """Returns whether these digits after the country code certainly cannot be a number. The library takes 15 times
+        as long to say so, also for a national number that is read with a country code.
         """
         is_short_or_long = len(digits) not in self.possible
         return is_short_or_long and (self.strip_prefix is None or self.strip_prefix(digits) is None)
@@ -368,7 +368,7 @@ def may_be_number(digits: str, region: str | None) -> bool:
 
 def needs_no_area_code(digits: str, region: str, area_code: str) -> bool:
     """Returns whether the digits of a number in a region are complete, although another column has an area code. They
-    are if they contain the code, begin with 0 (as no local number does), or are valid only without the code.
+    are complete if they contain the code, begin with 0 (as no local number does), or are valid only without the code.
 
     The code may also be the calling code of a country. If the digits are also valid in that country, they are not
     complete.
@@ -462,7 +462,9 @@ def holds_several(text: str, region: str | None) -> bool:
 
 
 def has_one_digit(text: str, number: str | None) -> bool:
-    """Returns whether a phone number or other string repeats one digit, which people type to hide their number."""
+    """Returns whether a phone number or other string consists of one repeated digit, as people type to hide their
+    number.
+    """
     if number is None:
         digits = _replace_non_digits("", text)
         return digits != "" and len(set(digits)) == 1 and (digits[0] == "0" or len(digits) >= _FEWEST_ALIKE)

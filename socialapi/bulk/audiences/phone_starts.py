@@ -132,16 +132,16 @@ _automaton = functools.cache(_Automaton)
 
 
 def _outcomes(pattern: str, start: str, length: int) -> frozenset[bool]:
-    """Returns whether a pattern matches strings of this length that begin with `start`: True, False, or both if the
-    rest decides.
+    """Returns whether a pattern matches strings of this length that begin with `start`: True, False, or both if that
+    depends on the rest of the string.
     """
     found = _automaton(pattern)
     return found.outcomes(found.after(start), length - len(start))
 
 
 def _validity(prefix: str, start: str, length: int) -> frozenset[bool]:
-    """Returns whether national numbers of this length that begin with `start` are valid: True, False, or both if the
-    rest decides.
+    """Returns whether national numbers of this length that begin with `start` are valid: True, False, or both if that
+    depends on the other digits.
     """
     from phonenumbers import COUNTRY_CODE_TO_REGION_CODE  # most jobs have no phone numbers
 

@@ -81,7 +81,7 @@ names_digests: Final = re.compile(
     r"(?!.*(?:un|non|not|pre)hash|.*(?<![a-z])(?:un|non|not|pre|before|without|\(no)[ _-]hash).*(?:hash|sha[ _-]?256)",
     re.IGNORECASE | re.DOTALL,
 ).match
-"""Matches the name of a column of digests. Names such as `gaid_unhashed` and `IDFA (not hashed)` deny it."""
+"""Matches the name of a column of digests. Names such as `gaid_unhashed` and `IDFA (not hashed)` do not match."""
 _MAX_DIGITS_KEPT: Final = 15
 """The number of digits that spreadsheets keep. They replace further digits with zeros."""
 _MAX_DIGITS_OF_FLOAT: Final = 17
@@ -155,7 +155,7 @@ class Preparer:
     ) -> None:
         kinds = tuple(kinds)
         self.observer: Observer | None = None
-        """An object that is called with every value."""
+        """The observer of every value, or None."""
         faults = Faults()
         with faults:
             found = functools.partial(normalizers, kinds, default_region, phone_format, require_hashed=require_hashed)

@@ -355,7 +355,7 @@ class ArrowReader(ThreadedReader[L]):
                     yield block
 
     def _mixed_blocks(self) -> Iterator[Block[L]]:
-        """Yields the rows of a pandas DataFrame with a column of several types in the way of rows in memory."""
+        """Yields the rows of a pandas DataFrame with a column of several types, read like rows in memory."""
         table: Any = self._table
         objects = ObjectBlocks(self._selection)
         # As Arrow does: an index with a name of its own is a column.

@@ -327,7 +327,7 @@ def _blocks(
             if end and not is_report:
                 yield block.part(0, end)
             line = rows.lines[end]
-            reason = f"if it names those of this file, give header_line={line}" if is_report else _SEPARATELY
+            reason = f"if it is the header of this file, give header_line={line}" if is_report else _SEPARATELY
             raise InvalidInput(f"line {line}: {_OTHER_NAMES}: {reason}")
         yield block
         number += len(rows.records)

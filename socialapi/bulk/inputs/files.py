@@ -68,7 +68,8 @@ MAX_SMALL_MEMBERS: Final = 50_000
 member. A gzip member takes 1 µs, and a Zstandard member 11 µs.
 """
 BYTES_PER_GZIP_MEMBER: Final = 32
-"""The bytes of content that allow one more gzip member. A line that is appended as a separate member is longer."""
+"""The number of content bytes that allow one more gzip member. A line that is appended as a separate member is longer.
+"""
 BYTES_PER_ZSTD_MEMBER: Final = 512
 _TINY_MEMBERS: Final = "the archive has too many tiny parts: recompress it as one, for example with zcat <file> | gzip, or zstdcat <file> | zstd"
 
@@ -572,7 +573,9 @@ def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> For
 
 
 def _refuse_other_format(read: Format, text: bytes, extension: str, selection: Selection[Any]) -> None:
-    """Raises InvalidInput if a text file certainly has a different format than its extension says. Layouts report that."""
+    """Raises InvalidInput if a text file certainly has a different format than its extension says. A layout reports
+    such differences itself.
+    """
     if selection.form.layout is not None or extension not in FORMATS:
         return
     if read is not read_json_lines and _is_json(text):

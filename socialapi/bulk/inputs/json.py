@@ -111,7 +111,9 @@ def _path_of_row(item: Any, path: Sequence[str], is_row: RowTest) -> Sequence[st
 
 
 def _unclear(path: Sequence[str], other: Sequence[str]) -> InvalidInput:
-    """Returns the error that two places in a document may have the rows. An empty path is the object around an array."""
+    """Returns the error that two places in a document may contain the rows. An empty path stands for the object around
+    an array.
+    """
     first, second = quoted(".".join(path)), quoted(".".join(other)) if other else "the object around it"
     advice = f"choose an array with a layout, as in rows = [{', '.join(map(quoted, path))}]"
     advice += "" if other else ", or name the file .jsonl to read the object"

@@ -41,8 +41,8 @@ OPTIONS: Final[Mapping[str, Any]] = {
 LINES_SEARCHED: Final = 40
 _LINE_CHARACTERS: Final = 100_000
 _LISTED: Final = 20
-_COMMENT: Final = "# How socialapi reads a file. With layout= or --layout, nothing of this is guessed again.\n"
-_COLUMNS: Final = '\n# Every column, and what it is read as; "" is not read.\n[columns]\n'
+_COMMENT: Final = "# How socialapi reads a file. With layout= or --layout, none of this is guessed again.\n"
+_COLUMNS: Final = '\n# Every column, and what it is read as; "" means not read.\n[columns]\n'
 _place_in_toml: Final = re.compile(r"\(at [^()]*\)$").search
 _line_ends: Final = re.compile(r"\r\n|\r|\n").split
 

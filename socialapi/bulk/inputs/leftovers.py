@@ -74,7 +74,7 @@ def unwrapped(text: str) -> Cleaned:
 
 def peeled(text: str, layers: tuple[Layer, ...], is_clean: Callable[[str], bool], *, keep: bool = False) -> Cleaned:
     """Removes one layer after another until `is_clean` accepts the string. If that never happens, returns the original
-    string, or the cleaned string with `keep`.
+    string or, with `keep`, the cleaned string.
     """
     if len(text) > MAX_CHARACTERS:
         return Cleaned(text)

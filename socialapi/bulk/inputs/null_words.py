@@ -129,7 +129,9 @@ _PHONES: Final = tuple(
     for number in (f"1{digit * 10}", *(digit * length for length in range(7, 16)))
     for sign in ("", "+")
 )
-"""Phone numbers that repeat one digit, plain and in US format. People enter them instead of their own number."""
+"""Phone numbers that consist of one repeated digit, plain and in US format. People enter them instead of their own
+number.
+"""
 _ADDRESSES: Final = (
     f"{name}@{domain}.{top}"
     for name in (*_OFTEN, "test", "unknown", "undefined", "noemail", "no-email", "nomail")

@@ -61,7 +61,7 @@ class ShortFloat(float):
         return found
 
     def __str__(self) -> str:
-        """Returns the shortest decimal number that the smaller type stores as this number: 249.99."""
+        """Returns the shortest decimal number that the smaller type stores as this number, such as 249.99."""
         code, counts = _SHORT_FLOATS[self.itemsize]
         texts = (f"{float(self):.{count}g}" for count in counts)
         exact = (float(text) for text in texts if struct.unpack(code, struct.pack(code, float(text)))[0] == self)

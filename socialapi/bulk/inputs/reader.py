@@ -97,7 +97,12 @@ class TableForm(NamedTuple):
         """Returns an error if the options contradict each other."""
         if self.header_line is None or (self.header and self.header_line >= 1):
             return ()
-        return (invalid("header_line", "must be the number of the line that names the columns, without header=False"),)
+        return (
+            invalid(
+                "header_line",
+                "must be the number of the line that names the columns, and cannot be combined with header=False",
+            ),
+        )
 
 
 ANY_FORM: Final = TableForm()

@@ -21,7 +21,7 @@ from socialapi.reports import MAY_BE_FOREIGN, ColumnLint, Finding, KindLint, Lin
 from socialapi.session.network import Network
 
 is_counted: Final = re.compile("(?:[+]?1)?0?1234567890?").fullmatch
-"""Matches a phone number that somebody typed in place of one."""
+"""Matches consecutive digits that somebody typed in place of a phone number."""
 
 MAX_REASONS_KEPT: Final = 100
 """The maximum number of reasons that are counted separately, per field or for entire rows."""
@@ -183,7 +183,7 @@ def _of_kind(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
 def _counted(
     kind: KindLint, count: int, what: str, risk: Risk | None = None, *, is_error: bool = False
 ) -> Iterator[Finding]:
-    """Yields a finding if there are such values. Its risk is by default that of their share."""
+    """Yields a finding if `count` is not 0. By default, its risk depends on the share of these values."""
     if count:
         text = f"{kind.kind}: {_of(count, kind.present)} values: {what}"
         yield Finding(text, risk or _risk(count / kind.present, _MUCH, _LITTLE), is_error=is_error)

@@ -188,7 +188,7 @@ class _Reading:
 
     def _currencies(self, field: str, prices: Sequence[Any]) -> Sequence[Any] | None:
         """Returns the currency next to each price. A price without one gets the default currency, and a sale price gets
-        that of the price. Returns None if no price has a currency to add.
+        the price's currency. Returns None if no price has a currency to add.
         """
         default, main_prices, names = self._block.layout.default_currency, None, [CURRENCY]
         if field == SALE_PRICE:

@@ -117,7 +117,7 @@ class ProductLayout(FrozenRecord):
         return bool(values.get("id")) and is_usable is not None
 
     def is_aligned(self, cells: Sequence[str]) -> bool:
-        """Returns False, because any column may contain texts and numbers."""
+        """Returns False, because any column may contain text and numbers."""
         return False
 
 
@@ -392,7 +392,7 @@ def _no_field(field: str, form: str) -> InvalidInput:
     near = near_name(field, (*FIELDS, *COMPANION_NAMES))
     hint = f"; did you mean {near}?" if near else ""
     return InvalidInput(
-        f"{quoted(field)} is not a field of a product{hint} ({form}, not the other way round; the fields are: "
+        f"{quoted(field)} is not a field of a product{hint} ({form}, not the other way around; the fields are: "
         f"{', '.join(FIELDS)}, and {CURRENCY} for prices without one)"
     )
 
@@ -488,4 +488,4 @@ def _no_columns(missing: Sequence[str], names: Sequence[str], fields: Sequence[s
     if constant is None:
         return hint
     value = _OFTEN_CONSTANT[constant]
-    return f'{hint}; if it is the same for all products, constants={{"{constant}": "{value}"}}'
+    return f'{hint}; if it is the same for all products, give constants={{"{constant}": "{value}"}}'

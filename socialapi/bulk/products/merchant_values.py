@@ -293,8 +293,8 @@ def known_currency(text: str) -> str | None:
 
 
 def is_pence(text: str) -> bool:
-    """Returns whether a string is a code of the penny, a hundredth of a pound. Only the case of `GBp` tells it from the
-    pound.
+    """Returns whether a string is a code of the penny, a hundredth of a pound. Only the case of `GBp` distinguishes it
+    from the pound.
     """
     return text.strip() in _PENCE
 
@@ -489,7 +489,7 @@ has_next_url: Final = re.compile(
     |\.(?:jpe?g|png|gif|webp)(?:[?#][^\s,;|]{0,200})?[,;|]https?://""",
     re.IGNORECASE | re.VERBOSE,
 ).search
-"""Finds another URL that is not a part of the first, as the target of a redirect is."""
+"""Finds another URL, unless it is part of the first, like the target of a redirect."""
 may_have_next_url: Final = re.compile(r"[,;|]https?://", re.IGNORECASE).search
 _starts_url: Final = re.compile(r"https?://", re.IGNORECASE).match
 _between_images: Final = re.compile(

@@ -87,7 +87,7 @@ class Digests:
         """The number of products in the file when it was opened."""
 
     async def open(self) -> None:
-        """Opens or creates the file. Raises ConfigurationError also if the file belongs to another catalog."""
+        """Opens or creates the file. Also raises ConfigurationError if the file belongs to another catalog."""
         self._run, self.known_before = await self._database.open(self._begin)
 
     async def aclose(self) -> None:
@@ -95,7 +95,7 @@ class Digests:
         await self._database.aclose()
 
     async def changed(self, rows: Sequence[ProductRow]) -> list[ProductRow]:
-        """Returns the products that have changed since the last load and have to be sent, of at most a few hundred.
+        """Returns those of at most a few hundred products that have changed since the last load and have to be sent.
 
         A product whose id was already sent in this run is always among them, because the last
         product with an id must be the one in the catalog.

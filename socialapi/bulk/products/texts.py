@@ -141,7 +141,7 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for 
 @attrs.frozen
 class TextReading(FrozenRecord):
     """The value to send (an empty string is not sent), the problem or None, and warnings for the report. `images` are
-    the further images in an `image_link`.
+    the additional images in an `image_link`.
     """
 
     value: str | int

@@ -156,7 +156,7 @@ class PageReader(Reader[Page]):
 
     @property
     def fraction_read(self) -> float | None:
-        """None: the number of rows is known."""
+        """Always None, because the number of rows is known."""
         return None
 
     async def read_block(self) -> Page | None:
@@ -183,8 +183,8 @@ async def sync(
 ) -> SyncReport:
     """Runs a sync and returns its report. `faults` are errors already found in the caller's arguments.
 
-    Raises InvalidInput if no row could be read, ConfigurationError if the snapshot cannot be used,
-    and BulkError if the sync stopped later.
+    Raises InvalidInput if no row could be read, ConfigurationError if the snapshot cannot be used, and BulkError if the
+    sync stops later.
     """
     faults = Faults() if faults is None else faults
     faults += [*options.problems(), *same_files("snapshot", options.snapshot, {"the input itself": desired})]

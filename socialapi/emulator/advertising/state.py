@@ -27,8 +27,8 @@ class Order:
 
 
 Cursor = Sequence[Any]
-"""The position after a record in a sort order: the record's sort value at that time, and its position among all
-records.
+"""The position after a record in a sort order: the record's sort value when the cursor was created, and its position
+among all records.
 """
 
 

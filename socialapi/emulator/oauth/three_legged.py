@@ -20,7 +20,7 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def is_registered(url: str) -> bool:
-    """Returns whether the URL belongs to every app, with any query, or is a loopback URL, with any port.
+    """Returns whether the URL is registered for every app, ignoring its query, or is a loopback URL, with any port.
 
     A loopback listener uses a free port, which cannot be registered beforehand (RFC 8252, section
     7.3).

@@ -305,8 +305,8 @@ class Deliveries:
             self._start(outbox)
 
     def replay(self, webhooks: Sequence[Webhook], begin: float, end: float) -> int:
-        """Redelivers the events that the webhooks should have received in this period, but not more than a day ago.
-        Returns the number of events.
+        """Redelivers the events that the webhooks should have received in this period, up to a day ago. Returns the
+        number of events.
         """
         begin = max(begin, self._state_now().clock.now() - HISTORY_SECONDS)
         total = 0

@@ -30,7 +30,7 @@ class PostRouter:
         self._recent.clear()
 
     def lines(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
-        """Yields the lines of the post for all recipients. `packed` is the fields of the post as JSON."""
+        """Yields the lines of the post for all recipients. `packed` holds the fields of the post as JSON."""
         matches = _matches(state, fields)
         if not matches:
             return

@@ -155,7 +155,7 @@ _EPOCH_MS: Final = 1_262_304_000_000  # 2010-01-01
 
 
 def id_at(milliseconds: int) -> int:
-    """Returns the first id of a millisecond, because ids grow with time."""
+    """Returns the first id of a millisecond. Ids grow with time."""
     return (milliseconds - _EPOCH_MS) << _ID_SHIFT
 
 

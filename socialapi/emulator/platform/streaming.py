@@ -47,8 +47,7 @@ SLOW_READER_SECONDS: Final = 60.0
 QUEUE_LINES: Final = 10_000
 """The maximum number of lines waiting for a client. A stream with a full queue is ended."""
 ROOM_LINES: Final = 8_000
-"""The queue length at which publishers that can wait do so. The rest of the queue is for publishers that cannot wait.
-"""
+"""The queue length from which publishers wait if they can. The rest of the queue is for publishers that cannot wait."""
 QUEUE_BYTES: Final = 64_000_000
 
 CLIENT_DISCONNECTED: Final = "ClientDisconnected"
@@ -158,7 +157,7 @@ class LiveStream:
             self.put(KEEP_ALIVE)
 
     def seconds_left(self) -> float:
-        """Returns the time until the next keep-alive or timeout is due, unless something happens before."""
+        """Returns the time until the next keep-alive or timeout is due, unless something happens first."""
         if (since := self._blocked_since) is not None:
             return self._slow_in(since)
         return KEEP_ALIVE_SECONDS if self._lines else self._last_line_at + KEEP_ALIVE_SECONDS - self._now()

@@ -34,7 +34,7 @@ def rejected(reason: WebhookFailure, message: str) -> Refusal:
 
 
 def _refuse(refusal: InvalidRequest) -> Refusal:
-    """Returns the error for an invalid URL or id, which has its own reason. A missing URL gets the general refusal."""
+    """Returns the error for an invalid URL or id, with its specific reason. A missing URL gets the general refusal."""
     for rule in refusal.broken:
         if rule.path == "url" and rule.code != "MISSING_PARAMETER":
             return rejected("UrlValidationFailed", f"the url {rule.reason}")

@@ -25,7 +25,7 @@ _KINDS: Final = (
 def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
     """Fills a new state. Returns the first user's access token, and the ids that exist, by kind.
 
-    Account-scoped ids belong to the first account. An `empty` state has one app, one user and one empty account, so no
+    Account-scoped ids belong to the first account. An `empty` state has one app, one user and one empty account, and no
     audiences or lists.
     """
     accounts = list(records("accounts", "accounts"))[: 1 if empty else None]

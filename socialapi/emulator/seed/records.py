@@ -5,7 +5,7 @@ A file contains lists of entries. An entry has the fields of a record, and it ma
 - `"like"` is the name of one of the file's `"templates"`. The entry inherits its fields.
 - `"count": 3` creates three records from the entry. `"each": {"week": [1, 2], "place": ["Voss", "Bled"]}`
   creates one record for each combination, and the last name changes fastest. `"copies": [2, 1]` repeats
-  every record by the number whose turn it is: the first one twice, the second one once, and so on.
+  every record, using each number in turn: the first one twice, the second one once, and so on.
 
 The records of a list are numbered. The number `n` starts at 0, or at the `"first"` of an entry. The
 values of fields can depend on it:

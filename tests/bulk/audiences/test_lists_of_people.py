@@ -231,7 +231,7 @@ async def test_an_ignored_column_with_countries_is_told_if_the_country_column_is
 
 
 async def test_users_of_an_operation_have_countries_as_rows_have() -> None:
-    users = [
+    users: list[AudienceUser | dict[str, Any]] = [
         {"phone": "06 12 34 56 78", "country": "FR"},
         {"phone": ["030 901820"], "market": "DE"},
         {"phone": "3920012", "Vorwahl": "0171", "email": ANN},

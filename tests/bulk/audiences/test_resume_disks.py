@@ -94,7 +94,7 @@ async def test_a_file_that_cannot_grow_stops_the_job_and_with_more_room_it_goes_
     first, second = ModelService(), ModelService()
     error = await stopped(first, rows, SmallJournal(path), concurrency=3)
     assert str(error).startswith(
-        f"the upload stopped: the journal {path} cannot be written: the disk is full; free some space and run it again "
+        f"the upload stopped: the journal {path} cannot be written: the disk is full; free some space and try again "
     )
     sent = len(first.bodies)
     assert 20 < sent == error.report.accepted < 150

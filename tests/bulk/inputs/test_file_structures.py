@@ -446,7 +446,7 @@ async def test_a_small_table_above_another_is_not_read() -> None:
     assert found.rows == []
     assert (
         found.error
-        == "line 4: names the columns again, but differently: if it names those of this file, give header_line=4"
+        == "line 4: names the columns again, but differently: if it is the header of this file, give header_line=4"
     )
     found = await reading(report, form=TableForm(header_line=4))
     assert found.rows == [[BOB]]

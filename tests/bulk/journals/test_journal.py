@@ -385,7 +385,7 @@ async def test_a_file_that_may_not_grow_is_said_and_what_was_confirmed_before_st
     pipe = asyncio.subprocess.PIPE
     limited = await asyncio.create_subprocess_exec(sys.executable, "-c", LIMITED, str(path), stdout=pipe, stderr=pipe)
     out, err = await limited.communicate()
-    says = f"the journal {path} cannot be read or written: disk I/O error; check the disk, and run it again"
+    says = f"the journal {path} cannot be read or written: disk I/O error; check the disk, and try again"
     assert err.decode().splitlines()[-1] == f"socialapi.errors.ConfigurationError: {says}"
     assert (await reopened(path)).last_batch == int(out.split()[-1]) > 10
 

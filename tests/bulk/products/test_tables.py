@@ -33,7 +33,7 @@ async def test_a_row_is_a_product_and_an_empty_cell_says_nothing(tmp_path: Path)
                 "line 1: there is no column description, availability, condition, link, image_link "
                 "(columns: sku, name, price); specify the column with "
                 'columns={"description": "<column>"}; if it is the same for all products, '
-                'constants={"availability": "in stock"}'
+                'give constants={"availability": "in stock"}'
             ),
         ),
         (
@@ -42,7 +42,7 @@ async def test_a_row_is_a_product_and_an_empty_cell_says_nothing(tmp_path: Path)
                 "line 1: there is no column availability; avaliability might be meant for availability "
                 f"(columns: {HEADER.replace('availability', 'avaliability').replace(',', ', ')}); specify the column "
                 'with columns={"availability": "<column>"}; if it is the same for all products, '
-                'constants={"availability": "in stock"}'
+                'give constants={"availability": "in stock"}'
             ),
         ),
         (

@@ -140,7 +140,9 @@ the lock of a token, in memory, in a file or in Redis
     session/token_cache.py FileTokenCache.lock AsyncFileLock
     session/token_cache.py FileTokenCache.lock acquire
     session/token_cache.py MemoryTokenCache.__init__ WeakValueDictionary
+    session/token_cache.py MemoryTokenCache.__init__ _holders
     session/token_cache.py MemoryTokenCache.lock acquire
+    session/token_cache.py MemoryTokenCache.lock sleep
     session/token_cache.py MemoryTokenCache.lock timeout
 closing a client during a token request
     session/oauth2_user.py OAuth2UserAuthenticator.aclose gather
@@ -256,6 +258,7 @@ recorded names of columns
     bulk/progress.py ProgressDisplay.__init__ _columns_shown
     bulk/linting/linter.py Linter.__init__ _columns
     bulk/products/feed.py ProductColumns constants
+    bulk/products/feed.py ProductColumns no_ids
     bulk/products/feed.py ProductColumns noted
     bulk/products/feed.py ProductColumns remarks
     reports.py UploadReport columns
@@ -512,6 +515,7 @@ It reads no file: it decodes a value.
     session/pager.py Pager.__init__ read
     session/session.py Session._settle read
 It holds the values of one row, or of one block of rows.
+    bulk/products/cells.py _Reading.__init__ _companions
     bulk/products/cells.py _Reading.__init__ _names
     bulk/products/cells.py _Reading.__init__ _converted
     bulk/products/cells.py _Reading.__init__ _problems

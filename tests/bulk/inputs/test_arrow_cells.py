@@ -140,7 +140,7 @@ async def test_a_long_identifier_is_unusable_before_it_is_searched() -> None:
 async def test_a_list_of_thousands_is_unusable_and_the_rest_of_its_row_is_not(how: Any) -> None:
     row = {"email": ["a@b.example"] * 101, "handle": [f"h{n}" for n in range(100)], "country": ["DE"] * 10_000}
     report = await job_of(ModelService(), how([row])).run()
-    assert (report.accepted, [each.reason for each in report.warning_details]) == (1, [TOO_MANY_TEXTS])
+    assert (report.accepted, report.warning_details[-1].reason) == (1, TOO_MANY_TEXTS)
 
 
 async def test_a_row_of_hundreds_of_identifiers_and_a_table_of_hundreds_of_columns_are_rejected() -> None:

@@ -141,7 +141,6 @@ the lock of a token, in memory, in a file or in Redis
     session/token_cache.py FileTokenCache.lock acquire
     session/token_cache.py MemoryTokenCache.__init__ WeakValueDictionary
     session/token_cache.py MemoryTokenCache.__init__ _holders
-    session/token_cache.py MemoryTokenCache.lock acquire
     session/token_cache.py MemoryTokenCache.lock sleep
     session/token_cache.py MemoryTokenCache.lock timeout
 closing a client during a token request

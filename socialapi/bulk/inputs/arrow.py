@@ -361,8 +361,8 @@ class ArrowReader(ThreadedReader[L]):
         # As Arrow does: an index with a name of its own is a column.
         own = [name for name in table.index.names if name is not None and name not in table.columns]
         table = table.reset_index(own) if own else table
-        if len({*map(str, table.columns)}) < len(table.columns):  # mappings would have only the last of the columns
-            raise InvalidInput(f"the table cannot be read: {_why_not_opened(table, ValueError())}")
+        if reason := _repeated_names(table):  # mappings would have only the last of the columns
+            raise InvalidInput(f"the table cannot be read: {reason}")
         for start in range(0, len(table), ROWS_PER_BLOCK):
             part = table.iloc[start : start + ROWS_PER_BLOCK].rename(columns=str)
             rows = with_paths(part.to_dict("records"), self._selection)
@@ -472,14 +472,17 @@ def _why_not_opened(table: Any, error: Exception) -> str:
             f"a {kind} is a single column: make a table with a name for the column, for example with "
             'series.to_frame("email") or pyarrow.table({"email": column})'
         )
+    return _repeated_names(table) or _why(error)
+
+
+def _repeated_names(table: Any) -> str:
+    """Returns what to do if several columns of a table have the same name, or an empty string."""
     try:
         names = collections.Counter(map(str, table.columns))
     except Exception:  # noqa: BLE001 - any error of the table's library
-        names = collections.Counter()
+        return ""
     twice = [f"{count} columns called {quoted(name)}" for name, count in names.items() if count > 1]
-    if twice:
-        return f"it has {' and '.join(twice[:5])}: give each column a different name"
-    return _why(error)
+    return f"it has {' and '.join(twice[:5])}: give each column a different name" if twice else ""
 
 
 def _why(error: Exception) -> str:

@@ -135,14 +135,14 @@ class Dialect:
         """Returns the cells of a row that the parser rejects. A cell with text after its closing quotation mark keeps
         its marks.
         """
-        row, cell, state = ScannedRow(), list[str](), "start"
+        row, cell, state, end = ScannedRow(), list[str](), "start", 0
         letters = iter(text.rstrip("\r\n"))
         for letter in letters:
             if letter == self.delimiter and state != "quoted":
                 row.cells.append("".join(cell))
                 cell, state = [], "start"
                 continue
-            if letter == '"' and self.escapes != "unquoted" and state != "plain":
+            if letter == '"' and self.escapes != "unquoted" and state not in ("plain", "after"):
                 if state == "closed":
                     cell.append(letter)
                 state = "closed" if state == "quoted" else "quoted"
@@ -151,8 +151,10 @@ class Dialect:
                 continue
             if state == "closed":
                 row.misquoted.append(len(row.cells) + 1)
-                cell = ['"', *cell, '"']
-            state = "quoted" if state == "quoted" else "plain"
+                state, end = "after", len(cell)
+            if state == "after" and not letter.isspace():
+                cell, state = ['"', *cell[:end], '"', *cell[end:]], "plain"
+            state = "plain" if state == "start" else state
             if letter == "\\" and self.escapes_line_ends:
                 letter = next(letters, "")  # noqa: PLW2901 - the escaped letter
                 row.is_open = not letter

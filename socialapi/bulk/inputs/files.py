@@ -416,8 +416,8 @@ NAMES: Final[Mapping[Any, str]] = {
 CHANGED: Final = "the file differs from the layout"
 HEADS_COMPARED: Final = 1_000
 """The maximum number of files that are compared with their layout before the first row is read."""
-MOST_CHANGED: Final = 5
-"""The maximum number of files whose differences from the layout a message lists."""
+MOST_NAMED: Final = 5
+"""The maximum number of files that a message names."""
 DECLARATION_BYTES: Final = 200
 _is_json: Final = re.compile(rb'(?:\[\s*)?\{\s*"').match
 _is_markup: Final = re.compile(rb"<(?:\?xml|!doctype|html|[\w:.-]+[^<>]*(?<!/)>\s*<\w)", re.IGNORECASE).match
@@ -684,6 +684,7 @@ class FilesReader(ThreadedReader[L]):
             if self._selection.form.layout is not None:
                 self._compare_heads()
         number = bytes_before = 0
+        without_rows = list[str]()
         for at, (source, size) in enumerate(zip(sources, sizes, strict=True), 1):
             self._starts.append(number + 1)
             last = 0
@@ -699,8 +700,15 @@ class FilesReader(ThreadedReader[L]):
                     last = block.first_number + len(block) - 1
                 number += last
             bytes_before += size
+            if are_several and not last:
+                without_rows.append(self._names[-1])
         if not number:
             raise NoRows(NO_ROWS)
+        if without_rows:
+            count, more = len(without_rows), len(without_rows) - MOST_NAMED
+            names = ", ".join(without_rows[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+            verb = "1 file has" if count == 1 else f"{count:,} files have"
+            self._selection.remarks.append(RowIssue(0, "", f"{verb} no rows: {names}"))
 
     def _addresses(self, pattern: str) -> Iterable[str]:
         try:
@@ -729,8 +737,8 @@ class FilesReader(ThreadedReader[L]):
                 changed.append(problem.message)
         del remarks[before:], self._names[:]
         self._count_read = 0
-        if more := len(changed) - MOST_CHANGED:
-            changed[MOST_CHANGED:] = [f"and {more} more files"] * (more > 0)
+        if more := len(changed) - MOST_NAMED:
+            changed[MOST_NAMED:] = [f"and {more} more files"] * (more > 0)
         if changed:
             raise InvalidInput("; ".join(changed))
 
@@ -751,14 +759,11 @@ class FilesReader(ThreadedReader[L]):
         remarks = self._selection.remarks
         before = len(remarks)
         try:
-            with contextlib.closing(read_file(file, self._selection)) as blocks:
+            empty = (NoRows,) if len(self.paths) > 1 else ()
+            with contextlib.suppress(*empty), contextlib.closing(read_file(file, self._selection)) as blocks:
                 for block in blocks:
                     self._count_read = max(self._count_read, bytes_before + file.position)
                     yield block
-        except NoRows as empty:
-            if len(self.paths) <= 1:
-                raise
-            remarks.append(RowIssue(0, "", empty.message))
         finally:
             if len(self.paths) > 1:
                 remarks[before:] = [attrs.evolve(each, file=self._names[-1]) for each in remarks[before:]]

@@ -41,6 +41,7 @@ from socialapi.bulk.products.rows import REQUIRED, ProductRow
 from socialapi.bulk.products.texts import (
     CATEGORY,
     CONTROLS,
+    FIRST_IMAGE,
     FIRST_OF_SEVERAL,
     IDENTIFIERS,
     IMAGES,
@@ -77,7 +78,7 @@ _NO: Final = frozenset({"false", "no", "n", "f", "0", "0.0"})
 
 
 def with_main_units(block: Block[ProductLayout]) -> Block[ProductLayout]:
-    """Returns the block with its price objects as `in_main_unit` returns them. To be called before the block is divided,
+    """Returns the block with its price objects as `in_main_unit` returns them. Call it before the block is divided,
     because other rows may show the unit of a price.
     """
     if block.is_text:
@@ -89,8 +90,10 @@ def with_main_units(block: Block[ProductLayout]) -> Block[ProductLayout]:
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
-    """Returns the products of a block. Unusable products have a `problem`. Reads plain cells column by column."""
-    reading = _Reading(with_main_units(block))
+    """Returns the products of a block or of a part of one. Unusable products have a `problem`. Reads plain cells column by
+    column.
+    """
+    reading = _Reading(block)
     for column in block.layout.columns:
         reading.take(column)
     for field, value in block.layout.constants:
@@ -116,9 +119,10 @@ class _Reading:
         self._companions: dict[str, Sequence[Any]] = {}
         for column in block.layout.companions:
             cells, before = _cells(block, column), self._companions.get(column.field)
-            plain = {cell: without_marks(column.field, cell.strip()) for cell in cells if isinstance(cell, str)}
+            texts = {cell for cell in cells if isinstance(cell, str)}
+            plain = {text: without_marks(column.field, text.strip()) for text in texts}
             cells = [plain[cell] if isinstance(cell, str) else cell for cell in cells]
-            self._companions[column.field] = cells if before is None else list(map(_together, before, cells))
+            self._companions[column.field] = cells if before is None else _all_together(before, cells)
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that provides each row's value."""
@@ -283,6 +287,10 @@ class _Reading:
             )
             if layout.shown and not is_first:
                 shape.pop("id", None)  # the cell may belong to the column before it
+            if not problem.columns:  # the cells are not in their columns, and would look right in a rejects file
+                shape = {name: value for name, value in shape.items() if name == "id"}
+        if others:
+            location = block.location_of(index, None)
         return ProductRow(
             number,
             shape,
@@ -297,10 +305,10 @@ class _Reading:
 
     def _cell(self, index: int, field: str, cell: Any, currency: str | None) -> tuple[Any, str | None]:
         """Returns the value of a cell that is not a simple string or number, and its problem or None."""
-        if _has_no_value(cell):
-            return "", None
         if hasattr(cell, "tolist") and not is_number(cell):  # an array of NumPy or pandas
             cell = cell.tolist()
+        if _has_no_value(cell):
+            return "", None
         if isinstance(cell, list | tuple):
             cell = self._of_several(index, field, cell)
         if isinstance(cell, Mapping | list | tuple):
@@ -321,8 +329,8 @@ class _Reading:
         return (str(cell).lower() if is_label or isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns the value of an array: all images in one string, as in a cell, a single or repeated value once, or the
-        first value of a field for which merchants often give several. Returns any other array unchanged.
+        """Returns the value of an array: all additional images in one string, as in a cell, a single or repeated value
+        once, or the first value of a field for which merchants often give several. Returns any other array unchanged.
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell
@@ -331,14 +339,17 @@ class _Reading:
             texts = [str(each).strip() for each in given]
         except Exception:  # noqa: BLE001 - too many digits, nesting that is too deep, or any error of a user's object
             return cell
-        is_one = len(set(texts)) == 1
-        if field == IMAGES or (field == "image_link" and not is_one):
-            return ("," if field == IMAGES else " ").join(texts)
-        if not all(isinstance(each, str) for each in given) or not (is_one or field in _OF_SEVERAL):
+        if field == IMAGES:
+            return ",".join(texts)
+        first, *others = dict.fromkeys(texts)
+        if not all(isinstance(each, str) for each in given) or (others and field not in (*_OF_SEVERAL, "image_link")):
             return cell
-        if not is_one:
+        if others and field == "image_link":
+            self._warn(index, field, FIRST_IMAGE)
+            self._further_images[index] = ",".join(others)
+        elif others:
             self._warn(index, field, FIRST_OF_SEVERAL)
-        return texts[0]
+        return first
 
     def _of_text(self, index: int, field: str, text: str, currency: str | None) -> tuple[Any, str | None]:
         reading = read_text(field, text, currency)
@@ -346,7 +357,7 @@ class _Reading:
             self._warn(index, field, warning)
         if reading.images:
             self._further_images[index] = reading.images
-        if reading.value not in (text, ""):
+        if reading.problem is None and reading.value not in (text, ""):
             self._converted.setdefault(index, []).append(field)
         is_no_file = self._block.lines is None
         return reading.value, NOT_UNICODE if is_no_file and reading.problem == NOT_UTF8 else reading.problem
@@ -364,9 +375,18 @@ def _cells(block: Block[ProductLayout], column: ProductColumn) -> Sequence[Any]:
     return [cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell for cell in cells]
 
 
+def _all_together(some: Sequence[Any], others: Sequence[Any]) -> Sequence[Any]:
+    """Returns what two columns say together in each row. Decides equal pairs of strings once."""
+    if {str}.issuperset(map(type, (*some, *others))):
+        pairs = list(zip(some, others, strict=True))
+        found = {pair: _together(*pair) for pair in set(pairs)}
+        return [found[pair] for pair in pairs]
+    return list(map(_together, some, others))
+
+
 def _together(one: Any, other: Any) -> Any:
-    """Returns what two columns say together about a price: both currencies if they differ, or else the value of the
-    first column that has a currency, or any value.
+    """Returns what two columns say together about a price. If both have currencies and these differ, returns both.
+    Otherwise returns the first currency, or the first value if there is none.
     """
     first, second = (
         (each if is_pence(each) else known_currency(each)) if isinstance(each, str) else None for each in (one, other)

@@ -77,9 +77,7 @@ class ProductCounters(RowCounters):
         file_row = self.file_row_of(row.number)
         if row.values is not None and file_row is None:
             return row.values
-        # The cells of a row that is not split as its columns are would look right among the fields.
-        names = ("id",) if row.problem is not None and not row.problem[0] else FIELDS
-        return [*(file_row or ()), *(_text(row.shape.get(name, "")) if name in names else "" for name in FIELDS)]
+        return [*(file_row or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
 
     def _forecast(self) -> Forecast:
         forecast = super()._forecast()

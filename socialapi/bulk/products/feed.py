@@ -140,8 +140,8 @@ class ProductColumns(FoundColumns):
     constants: Mapping[str, str | int] = attrs.field(factory=dict)
     key: str | int | None = None
     no_ids: set[str] = attrs.field(factory=set, repr=False, init=False)
-    """Other names of the id that stand next to the id in an object of the file. They are not the id of an object that
-    lacks it either: its `sku` may be the id of another product.
+    """Other names of the id that stand next to the id in the first object of the file. They are not the id of an object
+    that lacks it either: its `sku` may be the id of another product.
     """
 
     reads: ClassVar[str] = "products"
@@ -193,7 +193,7 @@ class ProductColumns(FoundColumns):
         # Checks for `dict` first, because the test for the abstract class is slow.
         mappings = [item for item in objects if item.__class__ is dict or isinstance(item, Mapping)]
         names, given = set[Any]().union(*mappings), {each for names in self.given.values() for each in names}
-        self._note_ids(mappings, names)
+        self._note_ids(mappings)
         attributes = defaultdict[str, list[str]](list)
         for name in sorted(name for name in names if isinstance(name, str) and "@" in name):
             element, _, attribute = name.partition("@")
@@ -221,14 +221,17 @@ class ProductColumns(FoundColumns):
                 ]
         return objects
 
-    def _note_ids(self, objects: Sequence[Mapping[Any, Any]], names: AbstractSet[Any]) -> None:
-        """Adds to `no_ids`. `names` are all names of these objects."""
-        if self.files.current.names is None:  # these are the first objects of a file
-            self.no_ids.clear()
-        if len(known := {name for name in names if isinstance(name, str) and may_tell_id(name)}) > 1:
-            for some in map(tuple, {frozenset(known.intersection(item)) for item in objects}):
-                if "id" in (fields := self._find(some)):
-                    self.no_ids.update(name for name, field in zip(some, fields, strict=True) if field != "id")
+    def _note_ids(self, objects: Sequence[Mapping[Any, Any]]) -> None:
+        """Fills `no_ids` from the first object of a file. Later objects change nothing, because how a product is read
+        must not depend on where a block ends.
+        """
+        if self.files.current.names is not None or not objects:
+            return
+        self.no_ids.clear()
+        names = [name for name in objects[0] if isinstance(name, str) and may_tell_id(name)]
+        if "id" in (fields := self._find(names)):
+            others = (name for name, field in zip(names, fields, strict=True) if field != "id")
+            self.no_ids.update(name for name in others if not is_own(name, "id"))
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """Returns the layout of a table. Raises InvalidInput if a required or given column is missing."""

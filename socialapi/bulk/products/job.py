@@ -17,6 +17,7 @@ from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, Waiting
 from socialapi.bulk.products.cells import product_rows, with_main_units
 from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.feed import Constants, ProductColumns, ProductLayout
+from socialapi.bulk.products.merchant_values import NO_CURRENCY, SALE_PRICE
 from socialapi.bulk.products.resume import DELETED, INVALID, KNOWN_BEFORE, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
@@ -45,6 +46,8 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
         if not field:  # the values may be in the wrong fields
             return found
     known = {field for field, _ in found}
+    if ("price", NO_CURRENCY) in found:
+        known.add(SALE_PRICE)  # it has none either
     return [*found, *((rule.path, rule.reason) for rule in _broken_rules(row, now) if rule.path not in known)]
 
 
@@ -155,7 +158,8 @@ class ProductStage:
 
     async def take(self, block: Block[ProductLayout]) -> None:
         """Puts the valid products of a block into batches, or into a file if all rows must be read first."""
-        first, known, block = block.first_number, dict[int, Outcome](), with_main_units(block)
+        first, known = block.first_number, dict[int, Outcome]()
+        block = with_main_units(block)
         if self._load_journal is not None:
             known.update(await self._load_journal.journal.outcomes(first, first + len(block) - 1))
         for start in range(0, len(block), ROWS_AT_ONCE):

@@ -149,8 +149,8 @@ NO_CURRENCY: Final = (
     'has no currency: write 9.99 EUR, or give the currency of all prices without one, constants={"currency": "EUR"}'
 )
 OTHER_CURRENCY: Final = (
-    "has a currency that contradicts another one, of a currency column, the constant currency or, for a sale price, "
-    "the price: correct one of them"
+    "has currencies that contradict each other, in the price, its currency columns or the constant currency (for a sale "
+    "price, also in the price): correct one of them"
 )
 _PENCE: Final = frozenset({"GBp", "GBX", "gbx"})
 IN_PENCE: Final = "is in pence: write it in pounds, for example 12.99 GBP"
@@ -276,10 +276,10 @@ def why_not_together(price: str, currency: str) -> str | None:
     """Returns why a price cannot be read with the currency next to it, or None."""
     parts, code = _parts_of_price(price), known_currency(currency)
     units = [] if parts is None else _units(parts)
+    if any(map(is_pence, currency.split(UNLIKE))) or not _PENCE.isdisjoint(units):
+        return IN_PENCE
     if UNLIKE in currency:
         return OTHER_CURRENCY
-    if is_pence(currency) or not _PENCE.isdisjoint(units):
-        return IN_PENCE
     if code is not None:
         return None if _agree(units, code) else OTHER_CURRENCY
     is_needed = parts is not None and not units and bool(currency.strip()) and not is_null_word(currency.strip())

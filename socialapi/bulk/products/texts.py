@@ -14,6 +14,7 @@ from socialapi.bulk.products.merchant_values import (
     PLAIN_TEXTS,
     PRICES,
     TOO_PRECISE,
+    UNLIKE,
     URLS,
     ambiguity,
     categories_in,
@@ -166,7 +167,7 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
         warnings.append(LOST_CHARACTER if "\ufffd" in plain else MOJIBAKE)
     if not plain or plain in LEFT_OUT[field]:
         reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_CODE
-        return TextReading("", None, (*warnings, *[reason] * bool(plain)))
+        return TextReading("", None, (*warnings, reason) if plain else tuple(warnings))
     if field == "inventory":
         return _count(plain, warnings)
     if field in IDENTIFIERS:
@@ -174,7 +175,7 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
     if currency is not None:
         if (problem := why_not_together(plain, currency)) is not None:
             # The value with both goes to the rejects file, which may have no column for the currency.
-            return TextReading(f"{text} {currency}", problem)
+            return TextReading(f"{text} {currency.replace(UNLIKE, ' ')}", problem)
         plain = with_currency(plain, currency)
     return _other(field, plain, warnings)
 

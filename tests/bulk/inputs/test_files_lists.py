@@ -104,7 +104,8 @@ async def test_a_file_without_rows_beside_others_is_named_in_a_warning(tmp_path:
         write(tmp_path / name, text)
     report = await job_of(ModelService(), f"{tmp_path}/*.*").run()
     assert report.accepted == 1
-    assert [Path(issue.file or "").name for issue in report.warning_details] == list(contents)[1:]
+    names = ", ".join(f"{tmp_path}/{name}" for name in list(contents)[1:])
+    assert [issue.reason for issue in report.warning_details] == [f"3 files have no rows: {names}"]
 
 
 async def test_what_is_said_of_a_file_as_a_whole_names_it_if_there_are_several(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import orjson
 
 from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.reader import Block, Reader
-from socialapi.bulk.products.cells import product_rows
+from socialapi.bulk.products.cells import product_rows, with_main_units
 from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.bulk.products.rows import ProductRow
@@ -167,7 +167,7 @@ def open_feed(source: Any, columns: Any = None) -> Reader[Block[ProductLayout]]:
 async def read(source: Any, columns: Any = None) -> list[ProductRow]:
     """All rows of a feed."""
     async with open_feed(source, columns) as reader:
-        return [row async for block in reader for row in product_rows(block)]
+        return [row async for block in reader for row in product_rows(with_main_units(block))]
 
 
 async def why_empty(source: Any) -> str | None:

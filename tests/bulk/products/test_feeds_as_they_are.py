@@ -594,7 +594,7 @@ async def test_a_price_without_its_currency_or_against_it_is_refused_with_what_t
     _, stored = await load(written(tmp_path, [product("a", price="$9.99")]), constants={"currency": "USD"})
     assert stored["a"]["price"] == "9.99 USD"
     reasons = [each.reason for each in report.rejects]
-    parts = ["contradicts", "contradicts", "does not contain an ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
+    parts = ["contradict", "contradict", "does not contain an ISO 4217 code", *2 * ['constants={"currency": "EUR"}']]
     assert [part in reason for part, reason in zip(parts, reasons, strict=True)] == [True] * 5
 
 
@@ -939,8 +939,12 @@ async def test_a_feed_may_have_its_ids_under_several_names_or_only_as_sku(writte
     names = ("offer_id", "retailer_id", "sku_id")
     _, stored = await load(written(tmp_path, [{name: name, **product("x", id=None)} for name in names]))
     assert stored.keys() == {*names}
-    _, stored = await load(written(tmp_path, [{"sku": each, **product("x", id=None)} for each in "ab"]))
-    assert stored.keys() == {"a", "b"}
+    skus = [{"sku": each, **product("x", id=None)} for each in "ab"]
+    # The first object decides, so that it does not matter which objects are read together.
+    _, stored = await load(
+        written(tmp_path, [*skus, {"sku": "c", **product("d")}, {"sku": "e", **product("x", id=None)}])
+    )
+    assert stored.keys() == {*"abde"}
 
 
 @EVERY_FORMAT
@@ -988,13 +992,10 @@ async def test_a_rejected_price_has_its_currency_in_the_rejects_file(
     assert (report.rejected, stored) == (1, {})
 
 
-@pytest.mark.parametrize("description", ["Iron, oak", '"Iron" oak'])
-async def test_a_row_of_several_files_with_shifted_cells_is_not_taken_from_the_rejects_file(
-    description: str, tmp_path: Path
-) -> None:
+async def test_a_row_of_several_files_with_shifted_cells_is_not_taken_from_the_rejects_file(tmp_path: Path) -> None:
     names = [*(name for name in product("a") if name != "description"), "description"]
     files = []
-    for each, text in (("a", description), ("b", "Oak.")):
+    for each, text in (("a", "Iron, oak"), ("b", "Oak.")):
         files.append(tmp_path / f"{each}.csv")
         files[-1].write_text(
             ",".join(names) + "\n" + ",".join((product(each) | {"description": text})[n] for n in names)
@@ -1006,14 +1007,14 @@ async def test_a_row_of_several_files_with_shifted_cells_is_not_taken_from_the_r
 
 
 async def test_a_cell_with_a_stray_mark_keeps_its_marks_in_the_rejects_file(tmp_path: Path) -> None:
-    titles = ['"Best" boots', '"Two" and "three"', "Plain"]
+    titles = ['"Best" boots', '"Two" and "three"', '"Blank" ', "Plain"]
     rows = [product(f"p{at}", title=title) for at, title in enumerate(titles)]
     path = tmp_path / "feed.csv"
     path.write_text("\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]))
     report, _ = await load(path, rejects=tmp_path / "rejects")
-    assert [each.row for each in report.rejects] == [1, 2]
+    assert [each.row for each in report.rejects] == [1, 2, 3]
     with (tmp_path / "rejects").open(newline="") as file:
-        assert [row["title"] for row in csv.DictReader(file)] == titles[:2]
+        assert [row["title"] for row in csv.DictReader(file)] == [*titles[:2], "Blank "]
 
 
 @pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings])
@@ -1031,7 +1032,7 @@ async def test_the_first_image_of_a_list_is_the_image_and_the_others_are_additio
 ) -> None:
     links = [f"https://{each[0]}.example/{each}" for each in images]
     report, stored = await load(written(tmp_path, [product("x", image_link=links)]))
-    first, *others = (each.replace(",", "%2C") for each in dict.fromkeys(links))
+    first, *others = dict.fromkeys(links)
     assert (stored["x"]["image_link"], stored["x"].get(IMAGES, "")) == (first, ",".join(others))
     assert warned(report) == ["image_link"] * bool(others)
 

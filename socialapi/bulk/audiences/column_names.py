@@ -17,8 +17,7 @@ is not a country.
 import functools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -123,7 +122,6 @@ TYPES: Final = _listed("""
 """)
 """Words that may come after a column name for an e-mail address, a phone number or a country."""
 
-_SERVICES: Final = ("whatsapp", "handy")
 _CONTACTS: Final = ("email", "phone_number")
 _customers: Final = re.compile(
     "customer|client|buyer|purchaser|invitee|attendee|participant|registrant|guest|patient|student|booker|shopper|sender"
@@ -190,7 +188,6 @@ _NAMES_KEPT: Final = 1_024
 CountryColumn = tuple[int, str, bool]
 """The index and the name of a country column, and whether it may contain area codes instead."""
 _prefix: Final = re.compile("pref(?:ijo|isso|ixe|ixo)").sub
-_is_of_address: Final = re.compile("addres|adres|direccion|indirizzo|endereco").search
 _is_of_numbers: Final = re.compile("phone|tel|dial|calling|isd|vorwahl|indicati|pr[ei]fi|kierunkowy|番号").search
 """Finds a word that only a country column for phone numbers has."""
 
@@ -226,24 +223,6 @@ def _detected_as(name: str) -> str:
             if any(by_name.get(rest) == kind and rest not in _ALONE for rest in _without_words(form, kind)):
                 return kind
     return ""
-
-
-def stems_of(phones: Iterable[str]) -> frozenset[str]:
-    """Returns the first words of the names of phone columns, without the last word of several: `whatsapp` for `WhatsApp
-    Number`.
-    """
-    words = (words_in(phone).split() for phone in phones)
-    return frozenset("".join(each[:-1] or each) for each in words)
-
-
-def detected_after(name: str, stems: AbstractSet[str]) -> str:
-    """Returns the meaning of a column that is named after a phone column with one of these stems: `region` for `WhatsApp
-    Country Code`. Returns an empty string for any other name.
-    """
-    words = words_in(name).split() if len(name) <= MAX_NAME_LENGTH else []
-    rests = ("".join(words[at:]) for at in range(1, len(words)) if "".join(words[:at]) in stems)
-    kinds = (detected_as(rest) for rest in rests if rest not in _ALONE)
-    return next((kind for kind in kinds if kind in (REGION, AREA_CODE)), "")
 
 
 def set_aside(names: Sequence[str], others: Sequence[str] = ()) -> dict[int, str]:
@@ -309,16 +288,15 @@ def countries_for(
     phone: str, phones: tuple[str, ...], countries: tuple[CountryColumn, ...]
 ) -> Sequence[Sequence[CountryColumn]]:
     """Returns the country columns in groups, in the order in which the groups apply to the phone numbers in the column
-    `phone`: first the columns of calling codes, then the columns that share a word for the type or a number with
-    `phone` (`Billing Country` and `Billing Phone`, `Country 2` and `Phone 2`), then the columns without such a word,
-    then all others. Skips the area codes of the other `phones`.
+    `phone`: first the columns of calling codes, then the columns that share a word for the type with `phone` (`Billing
+    Country` and `Billing Phone`), then the columns without such a word, then all others. Skips the area codes of the
+    other `phones`.
     """
-    words = frozenset(map(folded, (*WHICH_ONE, *TYPES, *_SERVICES)))
+    words = frozenset(map(folded, (*WHICH_ONE, *TYPES)))
 
     def words_of(name: str) -> frozenset[str]:
         text = _prefix("", folded(name))  # `prefijo`, for example, contains the word `fijo` for a landline
-        numbers = () if _is_of_address(text) else _DIGITS.findall(text)  # a second address need not be that of Phone 2
-        return frozenset((*(word for word in words if word in text), *numbers))
+        return frozenset(word for word in words if word in text)
 
     def rank(each: CountryColumn) -> tuple[bool, bool, bool]:
         own, is_of_numbers = words_of(each[1]), each[2] or _is_of_numbers(folded(each[1])) is not None

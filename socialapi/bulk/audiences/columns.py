@@ -9,16 +9,7 @@ from typing import Any, ClassVar, Final, Self, cast
 import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
-from socialapi.bulk.audiences.column_names import (
-    AREA_CODE,
-    REGION,
-    CountryColumn,
-    detected_after,
-    detected_as,
-    folded,
-    set_aside,
-    stems_of,
-)
+from socialapi.bulk.audiences.column_names import AREA_CODE, REGION, CountryColumn, detected_as, folded, set_aside
 from socialapi.bulk.audiences.countries import may_be_country, region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
@@ -451,17 +442,10 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         for key, given in self.given.items():
             found[key] = positions_of(given, names)
             claimed.update(found[key])
-
-        def find(meaning: Callable[[str], str]) -> None:
-            for position, name in enumerate(names):
-                key = meaning(name) if position not in claimed else ""
-                if key in found and key not in self.given:
-                    found[key].append(position)
-                    claimed.add(position)
-
-        find(detected_as)
-        if stems := stems_of(names[at] for at in found.get("phone_number", ())):
-            find(partial(detected_after, stems=stems))
+        for position, name in enumerate(names):
+            key = detected_as(name)
+            if key in found and key not in self.given and position not in claimed:
+                found[key].append(position)
         if any(found[kind] for kind in self.kinds) and not found.get("phone_number") and AREA_CODE not in self.given:
             found[AREA_CODE] = []
         return found

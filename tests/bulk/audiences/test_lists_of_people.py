@@ -639,35 +639,6 @@ async def test_no_address_or_uuid_below_a_phone_column_makes_a_row_of_the_rest_o
     assert (report.accepted, report.rejected) == (2, 0)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        *(("Phone 1", "Phone 1 Country", "Phone 2", "Phone 2 Country"), ("Phone", "Country", "Phone 2", "Country 2")),
-        *(
-            ("WhatsApp", "WhatsApp Country Code", "Phone", "Country"),
-            ("Handy", "Handy Landesvorwahl", "Telefon", "Land"),
-        ),
-        ("Mobile Number", "Mobile Country Code", "Phone", "Country"),
-    ],
-)
-async def test_a_number_has_the_country_that_is_numbered_or_named_as_its_column(names: Sequence[str]) -> None:
-    # Both numbers are valid in both countries.
-    rows = [{"email": ANN, **dict(zip(names, ("612345678", "+34", "612345679", "FR"), strict=True))}]
-    found, report = await uploaded(rows)
-    assert found == held("email", ANN) | held("phone_number", "+34612345678", "+33612345679")
-    assert report.warning_details == ()
-    rows[0] |= {f"{name} CC": "VISA 4242" for name in names}  # no country, as this name has one only by itself
-    assert (await uploaded(rows))[0] == found
-
-
-async def test_a_numbered_address_does_not_have_the_country_of_a_number() -> None:
-    names = ("Phone 1 - Value", "Address 1 - Country", "Phone 2 - Value", "Address 2 - Country")
-    rows = [{"email": ANN, **dict(zip(names, ("612345678", "ES", "612345679", "FR"), strict=True))}]
-    found, report = await uploaded(rows)
-    assert (found, report.warnings) == (held("email", ANN), 2)
-    assert all("the countries of the row differ" in issue.reason for issue in report.warning_details)
-
-
 async def test_a_domain_has_letters_of_any_script_and_no_symbols() -> None:
     fine = ("ann@müller.de", "ann@例え.jp", "ann@पोस्ट.भारत", "ann@ex_a-b.com")
     odd = ("ann@mail.exam…", "ann@example.com→", "ann@example.com\U0001f4e7", "ann@m\u2011b.com")

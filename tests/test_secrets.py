@@ -129,6 +129,15 @@ async def test_no_secret_is_told_by_a_gateway_that_echoes_what_it_rejects(
     assert [line for line in listener.lines if leaks(line)] == []
 
 
+async def test_a_short_secret_hides_no_words_of_an_error(clock: VirtualClock) -> None:
+    credential = attrs.evolve(RENEWABLE, client_secret="error")
+    refusal = answer({"errors": [{"code": 89, "message": "an error of the token"}]}, status=401)
+    async with Server(then=refusal) as server, client_for(server, clock, credentials=[credential]) as client:
+        _, error = await outcome(ask, client)
+    assert isinstance(error, ApiError)
+    assert (error.codes, error.errors[0].message) == ((89,), "an error of the token")
+
+
 async def test_nothing_planted_is_told_when_nobody_listens(listener: LogLines, clock: VirtualClock) -> None:
     async with Server() as server:
         client = client_for(server, clock)

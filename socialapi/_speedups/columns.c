@@ -170,7 +170,7 @@ is_digit(uint8_t letter)
 
 /* Copies the digits between the usual separators. Returns their number, or 0 if the string may
  * be something else: two numbers separated by a slash, a number with the .0 of a spreadsheet, a
- * date, or an IP address. */
+ * date, an amount, or an IP address. */
 static Py_ssize_t
 phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
 {
@@ -192,7 +192,8 @@ phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
             return 0;
         }
     }
-    int may_be_other = *text != '+' && (dots == 3 || ((dots == 2 || hyphens == 2) && count <= 8));
+    int may_be_amount = dots == 1 && size > 2 && text[size - 3] == '.';
+    int may_be_other = *text != '+' && (dots == 3 || may_be_amount || ((dots == 2 || hyphens == 2) && count <= 8));
     int is_cut = may_be_other || may_be_float || !is_digit(text[size - 1]) || (before_slash > 0 && count - before_slash < ONE_DIGIT);
     return is_cut ? 0 : count;
 }

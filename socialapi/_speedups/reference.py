@@ -35,8 +35,8 @@ _is_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
 _separators: Final = re.compile("[^0-9]").sub
 # A slash is within a number if fewer than seven digits precede it and more than four follow it.
 _is_several: Final = re.compile(r"(?:[^/0-9]*[0-9]){7}[^/]*/|.*/.*/|.*/(?:[^0-9]*[0-9]){0,4}[^0-9]*$").match
-_may_be_other: Final = re.compile(  # ends in .0, or is an IP address or a date of at most eight digits
-    r".*\.[^1-9]*|[^+.]*(?:\.[^.]*){3}|(?=(?:[^0-9]*[0-9]){1,8}[^0-9]*$)(?:[^+.]*(?:\.[^.]*){2}|[^+-]*(?:-[^-]*){2})"
+_may_be_other: Final = re.compile(  # ends in .0 or like an amount, or is an IP address or a date of at most eight digits
+    r".*\.[^1-9]*|[^+.]*\.[^.]{2}|[^+.]*(?:\.[^.]*){3}|(?=(?:[^0-9]*[0-9]){1,8}[^0-9]*$)(?:[^+.]*(?:\.[^.]*){2}|[^+-]*(?:-[^-]*){2})"
 ).fullmatch
 _is_device_id: Final = re.compile(
     r"(?i:(?!(.)(?:\1|-)*$))[0-9A-Fa-f]{8}(?:(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{8}|[0-9A-Fa-f]{24})"

@@ -26,7 +26,8 @@ class Stub:
     path: Annotated[
         str,
         Pattern(
-            r"/[!-\"$-)+->@-z|~]+", "must start with a slash, and have no spaces, query or placeholders (* or {id})"
+            r"/[!-\"$-)+->@-z|~]+",
+            "must start with a slash, and have no spaces, no query and no placeholders (* or {id})",
         ),
     ]
     method: Annotated[str, Pattern("[A-Z]{1,32}", "must be an HTTP method in capitals")] = "GET"

@@ -78,7 +78,7 @@ class SqliteFile:
         self._lock = None if shared else FileLock(path)
         self._executor: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
-        self._opened: os.stat_result | None = None
+        self._opened: tuple[Path, os.stat_result] | None = None
         self._changes: deque[Callable[[sqlite3.Connection], None]] = deque()
         self._asked = self._written = 0
         self._failure: Exception | None = None
@@ -188,7 +188,7 @@ class SqliteFile:
         # SQLite reads zeros after the end. A log, if there is one, has the missing pages.
         if not has_log and self._size_of() % self._connection.execute("PRAGMA page_size").fetchone()[0]:
             raise damage("it ends in the middle of a page")
-        self._opened = self.path.stat() if self._shared else None
+        self._opened = (self.path.absolute(), self.path.stat()) if self._shared else None
         return self._transact(prepare)
 
     def _size_of(self, suffix: str = "") -> int:
@@ -231,9 +231,14 @@ class SqliteFile:
         """Raises sqlite3.OperationalError if the open file was deleted or replaced. SQLite continues to write to it."""
         if self._opened is None:
             return
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(self.path.stat(), self._opened):
+        path, opened = self._opened  # the path is absolute, because the program may change its working directory
+        try:
+            if os.path.samestat(path.stat(), opened):
                 return
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:  # the program may no longer look there, which says nothing about the file
+            return
         problem = sqlite3.OperationalError("it was deleted or replaced")
         problem.sqlite_errorcode = _GONE
         raise problem
@@ -301,7 +306,7 @@ class SqliteFile:
             return self._error("is in use by another process: wait for that one, or end it")
         if code in _NOT_OURS:
             return self._error("is damaged, or was never one: restore it, or choose another path")
-        if is_lost(problem):
+        if getattr(problem, "sqlite_errorcode", 0) == _GONE:
             return self._error("was deleted or replaced while it was open: start the program again")
         if code == sqlite3.SQLITE_FULL:
             return self._error("cannot be written: the disk is full; free some space and try again")

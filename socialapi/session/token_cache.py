@@ -74,12 +74,13 @@ class MemoryTokenCache:
         ConfigurationError if the lock is not free within 3 minutes.
         """
         loop = asyncio.get_running_loop()
+        own = loop, os.getpid()
         lock = self._locks.setdefault((key, loop), asyncio.Lock())
         async with contextlib.AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(LOCK_TIMEOUT_SECONDS):
                     await stack.enter_async_context(lock)
-                    while not self._takes(key, loop):  # noqa: ASYNC110  # an event does not work across event loops
+                    while not self._takes(key, own):  # noqa: ASYNC110  # an event does not work across event loops
                         await asyncio.sleep(_POLL_SECONDS)
             except TimeoutError:
                 raise ConfigurationError(
@@ -88,18 +89,19 @@ class MemoryTokenCache:
             try:
                 yield
             finally:
-                del self._holders[key]
+                with self._mutex:
+                    if self._holders.get(key) == own:
+                        del self._holders[key]
 
-    def _takes(self, key: str, loop: asyncio.AbstractEventLoop) -> bool:
-        """Takes the key for an event loop, and returns whether no other one has it. A loop that was closed, or that did
-        not follow this process into a fork, may have left it.
+    def _takes(self, key: str, own: tuple[asyncio.AbstractEventLoop, int]) -> bool:
+        """Takes the key for an event loop of this process, and returns whether no other one has it. A loop that no
+        longer runs, or that did not follow this process into a fork, may have left it.
         """
-        process = os.getpid()
         with self._mutex:
-            holder, its_process = self._holders.get(key, (loop, None))
-            if its_process == process and not holder.is_closed():
+            holder, process = self._holders.get(key, own)
+            if holder is not own[0] and holder.is_running() and process == own[1]:
                 return False
-            self._holders[key] = loop, process
+            self._holders[key] = own
             return True
 
     def __repr__(self) -> str:

@@ -371,17 +371,19 @@ def hide_secrets(reply: Reply, authorization: str, form: str | None) -> None:
         found = {value, unquote(value)}
         if kind == "Basic ":
             found.add(unquote(base64.b64decode(value).decode().partition(":")[2]))
-        for secret in filter(None, found):
+        for secret in (each for each in found if len(each) >= _LEAST_SECRET):
             for shown in (secret, secret.replace("/", r"\/")):
                 reply.content = reply.content.replace(shown.encode(), b"***")
 
 
 _SENT_SECRETS: Final = re.compile(
     r'(^Bearer |^Basic |\boauth_(?:consumer_key|signature|token|verifier)="'
-    r'|\b(?:access_token|client_secret|code|code_verifier|refresh_token)=)([^"&\s]{8,})',
+    r'|\b(?:access_token|client_secret|code|code_verifier|refresh_token)=)([^"&\s]+)',
     re.MULTILINE,
 )
-"""The secrets of an `Authorization` header and a form. A shorter value may be part of an ordinary word."""
+"""The secrets of an `Authorization` header and a form."""
+_LEAST_SECRET: Final = 8
+"""The number of characters of a secret. A shorter value may be part of an ordinary word."""
 
 
 def request_id(headers: Mapping[str, str]) -> str | None:

@@ -446,6 +446,18 @@ async def test_damage_that_is_found_while_events_are_read_ends_the_receiver_with
     assert await receiver._store.add(None, b"{}") == "full"
 
 
+async def test_an_inbox_with_a_relative_path_stays_where_it_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    receiver = Receiver(SECRET, inbox="inbox.sqlite")
+    await receiver._store.open()
+    monkeypatch.chdir("/")
+    assert await receiver._store.add(b"1", event(1)) == "new"
+    await receiver.aclose()
+    assert stored(tmp_path / "inbox.sqlite", "SELECT content FROM waiting") == [(event(1),)]
+
+
 @pytest.mark.parametrize("how", ["deleted", "replaced", "folder deleted"])
 async def test_no_event_is_accepted_into_a_file_that_the_next_run_cannot_find(tmp_path: Path, how: str) -> None:
     """SQLite continues to write to a deleted file, so events were accepted, said to be kept, and lost."""

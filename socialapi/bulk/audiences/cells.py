@@ -132,8 +132,11 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, Country]:
     phones = tuple([name for _, name, kind in block.layout.identifiers if kind == "phone_number"])
     for group in countries_for(phone, phones, block.layout.countries):
         for column, name, may_be_area in () if known else group:
-            # A cell without text, such as an object, names an unknown country: its reason stands for it.
-            cells = islice(texts_of(block.columns[column][index]), MAX_TEXTS_PER_CELL)
+            cell = block.columns[column][index]
+            if cell is False or (isinstance(cell, Mapping) and all(map(_is_nothing, cell.values()))):
+                continue  # Odoo writes a missing value as False, and PHP as an empty object
+            # Any other cell without text names an unknown country: its reason stands for it.
+            cells = islice(texts_of(cell), MAX_TEXTS_PER_CELL)
             texts = (text.strip() or why for text, why in cells)
             for country in (text for text in texts if text and not is_null_word(text)):
                 if may_be_area and not country.startswith(("+", "00")):
@@ -199,6 +202,10 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
             case _:
                 unusual.append(index)
     return texts, unusual
+
+
+def _is_nothing(value: Any) -> bool:
+    return value == "" if isinstance(value, str) else is_missing(value)
 
 
 def _time(value: Any) -> When:

@@ -9,7 +9,15 @@ from typing import Any, ClassVar, Final, Self, cast
 import attrs
 
 from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
-from socialapi.bulk.audiences.column_names import AREA_CODE, REGION, CountryColumn, detected_as, folded, set_aside
+from socialapi.bulk.audiences.column_names import (
+    AREA_CODE,
+    REGION,
+    CountryColumn,
+    countries_for,
+    detected_as,
+    folded,
+    set_aside,
+)
 from socialapi.bulk.audiences.countries import may_be_country, region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
@@ -33,7 +41,7 @@ from socialapi.bulk.inputs.columns import (
 )
 from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
-from socialapi.bulk.inputs.numbers import is_gtin
+from socialapi.bulk.inputs.numbers import is_gtin, is_missing, texts_of
 from socialapi.bulk.inputs.objects import paths_in, value_at
 from socialapi.bulk.inputs.reader import ANY_FORM, COLUMNS_LOOKED_AT, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
@@ -293,8 +301,8 @@ class BundledUser:
 
 
 COLUMNS_IN_OBJECT: Final = (
-    "the only object has arrays of several values, and is read as one person with all of them: pass a separate object for "
-    "each person, or a table"
+    "the only object has several values in an array, and is read as one person with all of them: pass a separate object "
+    "for each person, or a table"
 )
 _MOST_OF_ONE_PERSON: Final = 5
 """The number of values above which a single array in the only object of an input probably has those of many people."""
@@ -483,7 +491,9 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                 self._note(names[at], why_set_aside(names[at], kind, other, [names[each] for each in found[kind]]))
         # A country column may be empty or have objects. Of tables, only the cells of text columns are here.
         countries = [columns[at][1] for at in found[REGION]]
-        has_country = any(not len(cells) or _first_texts(cells) for cells in countries)
+        has_country = any(
+            not len(cells) or any(text for cell in cells for text, _ in texts_of(cell)) for cells in countries
+        )
         known = {text for at in read for text in _first_texts(columns[at][1])}
         nested = (each for name, cells in columns for each in _nested(name, cells, names))
         looks = self._looks(cells for at, (_, cells) in enumerate(columns) if at in found.get("phone_number", ()))
@@ -569,8 +579,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
             values: dict[str, list[Any]] = {}
             if isinstance(user, Mapping):
                 layout = self.of_keys([name for name in user if isinstance(name, str)])
-                countries = [(at, name, AREA_CODE if is_area else REGION) for at, name, is_area in layout.countries]
-                for _, name, kind in (*layout.identifiers, *countries):
+                for _, name, kind in (*layout.identifiers, *_countries_of(user, layout)):
                     value = user[name]
                     values.setdefault(kind, []).extend(value if isinstance(value, list | tuple) else (value,))
             elif isinstance(user, AudienceUser | DoNotReachUser):
@@ -584,6 +593,18 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         """Returns why an item cannot be read as a row."""
         kind = with_article(type(item).__name__)
         return f"is or holds {kind}, where an AudienceUser, an Operation or a mapping is expected"
+
+
+def _countries_of(user: Mapping[Any, Any], layout: IdentifierLayout) -> Iterator[tuple[int, str, str]]:
+    """Yields the country columns that apply to the phone numbers of a user: for each, up to the first group with a
+    country.
+    """
+    phones = tuple([name for _, name, kind in layout.identifiers if kind == "phone_number"])
+    for phone in phones:
+        for group in countries_for(phone, phones, layout.countries):
+            yield from ((at, name, AREA_CODE if is_area else REGION) for at, name, is_area in group)
+            if any(not is_area and not is_missing(user[name]) and user[name] != "" for _, name, is_area in group):
+                break
 
 
 def _kind_of_value(name: str) -> IdentifierKind | None:

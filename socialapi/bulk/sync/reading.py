@@ -32,8 +32,8 @@ from socialapi.session.session import Session
 ROWS_AT_ONCE: Final = 2_500
 """The number of rows passed to the thread of the snapshot in one call."""
 NOT_SYNCED: Final = "cannot be synced, because it is never hashed and a snapshot stores only digests"
-_NOBODY: Final = frozenset({IS_BLANK.reason, NULL_WORD, NULL_DIGEST, NOT_SYNCED})
-"""The reasons why rows and values are unusable that cannot belong to a member."""
+_NOBODY: Final = frozenset({IS_BLANK.reason, NULL_WORD, NULL_DIGEST})
+"""The reasons of unusable rows and values that belong to nobody."""
 EXPIRIES_KEPT: Final = 4_096
 
 
@@ -99,9 +99,9 @@ class ReadingStage(Stage[UserBlock, Batch, UploadReport]):
                 self._counters.reject(prepared.rejects)
             if prepared.warnings or prepared.cleaned:
                 self._counters.warn([*prepared.warnings, *prepared.cleaned])
-            self.unusable += sum(
-                not _NOBODY.issuperset(each.reason.split("; ")) for each in (*prepared.rejects, *prepared.warnings)
-            )
+            reasons = [each.reason for each in prepared.rejects]
+            reasons += [each.reason for each in prepared.warnings if NOT_SYNCED not in each.reason]
+            self.unusable += sum(not _NOBODY.issuperset(reason.split("; ")) for reason in reasons)
             for rows in prepared.blocks:
                 self._staged.append((rows, self._expiry(rows.action.expires_at)))
                 self._counters.accept(rows.numbers, "")

@@ -267,11 +267,17 @@ async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_
 
 
 @pytest.mark.parametrize(("share", "held_back"), [(0.1, 1), (0.2, 0), (1.0, 0)])
+@pytest.mark.parametrize("rejected", [{"handle": "no/handle"}, {"handle": "", "partner_user_id": "k"}])
 async def test_rejected_rows_may_mean_those_who_seem_to_have_left(
-    audience: CustomAudience, socialapi_emulator: Emulator, path: Path, share: float, held_back: int
+    audience: CustomAudience,
+    socialapi_emulator: Emulator,
+    path: Path,
+    share: float,
+    held_back: int,
+    rejected: dict[str, str],
 ) -> None:
     await audience.sync(people(*"abcdelghik"), snapshot=path)
-    desired = [*people(*"abcdelghi", "new"), {"handle": "no/handle"}]
+    desired = [*people(*"abcdelghi", "new"), rejected]
     report = await audience.sync(desired, snapshot=path, max_removal_share=share)
     assert (report.held_back, report.removals.accepted, report.rejected) == (held_back, 1 - held_back, 1)
     assert members(socialapi_emulator) == handles(*"abcdelghi", "new", *"k" * held_back)

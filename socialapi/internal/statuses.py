@@ -11,7 +11,7 @@ NOT_EXECUTED: Final = frozenset({425, 503, 521, 523, 525, 526, 527}) | RATE_LIMI
 """The statuses of requests that the service, or a CDN that could not reach it, rejected before execution."""
 
 _ANSWERED_BY_SERVICE: Final = frozenset({501, 505})
-"""The only 5xx statuses after which the same request would be rejected again."""
+"""The only 5xx statuses that are not retried, because the service would reject the same request again."""
 
 
 def executed_after(status: int) -> Executed:

@@ -103,8 +103,9 @@ def _places_by_count(count: int, undecoded: Sequence[Undecoded]) -> tuple[int, .
 
 
 def _envelope(body: Any, names: AbstractSet[str]) -> Mapping[str, Any]:
-    """Returns the envelope of a page. A plain array counts as its data. So does a single array under another name, if
-    it is empty or has an object with one of the fields in `names`. If `names` is empty, any single array counts.
+    """Returns the envelope of a page. If the page is an array, that array is the data. If it has a single array under
+    another name than `data`, that array is the data if it is empty or has an object with one of the fields in `names`,
+    or if `names` is empty.
     """
     if isinstance(body, dict) and not body.keys().isdisjoint(("data", "meta", "errors")):
         return body

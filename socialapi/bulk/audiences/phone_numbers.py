@@ -40,7 +40,7 @@ NOT_WITH_CODE: Final = (
     "is not valid with the calling code of the row, which may be an ISO 3166 number: write two letters (DE), or a plus "
     "sign before a calling code (+49)"
 )
-TWO_CODES: Final = "is valid with its country code written once or twice: write it once"
+TWO_CODES: Final = "is valid both with its country code once and with the code repeated: write the country code once"
 WITH_TRUNK: Final = (
     "begins with a 0 that numbers of its country do not have: write a plus sign, the country code and the rest of the "
     "number, or add the country to the row"

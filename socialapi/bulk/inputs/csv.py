@@ -363,7 +363,7 @@ class _RowShape:
         return cls(dialect, layout, width, {width, *usual})
 
     def problem_of(self, record: Sequence[str], raw: Sequence[str]) -> str | None:
-        """Returns why a row that spans several lines is not a row or contains other rows, or None if it is valid."""
+        """Checks a row of several lines. Returns the reason if it is malformed or contains other rows, or None."""
         has_surplus = not is_blank_row(record[self.width :])
         if len(record) not in self.widths and (has_surplus or self.layout.is_row(self._padded(record)) is False):
             return _OTHER_WIDTH

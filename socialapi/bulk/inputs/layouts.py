@@ -83,7 +83,7 @@ class FoundFiles:
             self.found.append(facts)
 
     def different(self) -> list[FileFacts]:
-        """Returns the first file with names, and the next file with names if it differs."""
+        """Returns the first file that has column names, and the next one if its column names differ."""
         named = [each for each in self.found if each.names is not None]
         return named[:1] if len(named) > 1 and named[0] == named[1] else named
 

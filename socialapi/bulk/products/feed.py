@@ -460,7 +460,7 @@ def _constant(field: str, value: str | int) -> str | int:
             raise InvalidInput("the constant currency must be an ISO 4217 currency code, for example USD")
         return code
     if field not in FIELDS:
-        raise _no_field(field, "give a constant as field and value")
+        raise _no_field(field, "specify each constant as a field and a value")
     if field == "id":
         raise InvalidInput("id cannot be a constant: each product needs its own")
     reading = read_text(field, str(value).strip())

@@ -130,7 +130,9 @@ class Digests:
             del self._unanswered[product_id]
 
     async def seen(self, ids: Sequence[str]) -> None:
-        """Records that these products are in the feed although they were not loaded, so they have not vanished."""
+        """Marks these products as part of the feed although they were not loaded, so that they do not count as
+        vanished.
+        """
         if ids:
             await self._database.run(lambda connection: self._mark(connection, ids))
 

@@ -68,6 +68,7 @@ WITHOUT_TARGET: Final[dict[str, str]] = {
     "session.session:Session._observe": "takes the address of its own request apart, which has been sent",
     "session.telemetry:Telemetry._attributes_of": "takes the address of a host apart, which Config has checked",
     "wire.response:Reply.body": "decodes what it returns as bytes if it is no JSON",
+    "wire.response:hide_secrets": "takes the header and the form of its own request apart, which have been sent",
 }
 """Functions that call one of these, and why they have no target."""
 READ_ONCE: Final = frozenset({"emulator.seed.records:contents"})

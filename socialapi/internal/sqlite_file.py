@@ -306,7 +306,7 @@ class SqliteFile:
             return self._error("is in use by another process: wait for that one, or end it")
         if code in _NOT_OURS:
             return self._error("is damaged, or was never one: restore it, or choose another path")
-        if getattr(problem, "sqlite_errorcode", 0) == _GONE:
+        if _is_gone(problem):
             return self._error("was deleted or replaced while it was open: start the program again")
         if code == sqlite3.SQLITE_FULL:
             return self._error("cannot be written: the disk is full; free some space and try again")
@@ -391,7 +391,11 @@ def readable(work: Callable[[], T]) -> T:
 
 def is_lost(problem: sqlite3.Error) -> bool:
     """Returns whether waiting cannot help, because the file is damaged, is not a SQLite file, or is gone."""
-    return primary_code(problem) in _NOT_OURS or getattr(problem, "sqlite_errorcode", 0) == _GONE
+    return primary_code(problem) in _NOT_OURS or _is_gone(problem)
+
+
+def _is_gone(problem: sqlite3.Error) -> bool:
+    return getattr(problem, "sqlite_errorcode", 0) == _GONE
 
 
 def is_in_use(problem: sqlite3.Error) -> bool:

@@ -440,8 +440,8 @@ class Session:
             facts = _facts(call, outcome)
             logger.debug(
                 "%s %s: %s in %.0f ms (attempt %d)",
-                call.request.method,
-                call.request.target.route.shown,
+                request.method,
+                request.target.route.shown,
                 failure.summary if failure else facts["socialapi_status"],
                 seconds * 1000,
                 call.attempt,

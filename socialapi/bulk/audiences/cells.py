@@ -10,7 +10,7 @@ import attrs
 
 from socialapi.bulk.audiences.column_names import countries_for
 from socialapi.bulk.audiences.columns import IdentifierLayout
-from socialapi.bulk.audiences.countries import Country, UnclearCountry, calling_code_of, region_of
+from socialapi.bulk.audiences.countries import Country, UnclearCountry, calling_code_of, names_no_country, region_of
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.null_words import NO_VALUE, is_null_word
 from socialapi.bulk.inputs.numbers import is_missing, texts_of
@@ -133,8 +133,8 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, Country]:
     for group in countries_for(phone, phones, block.layout.countries):
         for column, name, may_be_area in () if known else group:
             cell = block.columns[column][index]
-            if cell is False or (isinstance(cell, Mapping) and all(map(_is_nothing, cell.values()))):
-                continue  # Odoo writes a missing value as False, and PHP as an empty object
+            if names_no_country(cell):
+                continue
             # Any other cell without text names an unknown country: its reason stands for it.
             cells = islice(texts_of(cell), MAX_TEXTS_PER_CELL)
             texts = (text.strip() or why for text, why in cells)
@@ -202,10 +202,6 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
             case _:
                 unusual.append(index)
     return texts, unusual
-
-
-def _is_nothing(value: Any) -> bool:
-    return value == "" if isinstance(value, str) else is_missing(value)
 
 
 def _time(value: Any) -> When:

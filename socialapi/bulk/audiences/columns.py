@@ -18,7 +18,7 @@ from socialapi.bulk.audiences.column_names import (
     folded,
     set_aside,
 )
-from socialapi.bulk.audiences.countries import may_be_country, region_of
+from socialapi.bulk.audiences.countries import may_be_country, names_no_country, region_of
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat, check_region, may_be_number
 from socialapi.bulk.inputs.columns import (
@@ -41,7 +41,7 @@ from socialapi.bulk.inputs.columns import (
 )
 from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
-from socialapi.bulk.inputs.numbers import is_gtin, is_missing, texts_of
+from socialapi.bulk.inputs.numbers import is_gtin, texts_of
 from socialapi.bulk.inputs.objects import paths_in, value_at
 from socialapi.bulk.inputs.reader import ANY_FORM, COLUMNS_LOOKED_AT, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
@@ -603,7 +603,7 @@ def _countries_of(user: Mapping[Any, Any], layout: IdentifierLayout) -> Iterator
     for phone in phones:
         for group in countries_for(phone, phones, layout.countries):
             yield from ((at, name, AREA_CODE if is_area else REGION) for at, name, is_area in group)
-            if any(not is_area and not is_missing(user[name]) and user[name] != "" for _, name, is_area in group):
+            if not all(is_area or names_no_country(user[name]) for _, name, is_area in group):
                 break
 
 

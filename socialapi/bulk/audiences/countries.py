@@ -2,11 +2,13 @@
 
 import functools
 import re
+from collections.abc import Mapping
 from typing import Final
 
 import attrs
 
 from socialapi.bulk.audiences.column_names import words_in
+from socialapi.bulk.inputs.numbers import is_missing
 
 _ALPHA_3: Final = """
 ABWAW AFGAF AGOAO AIAAI ALAAX ALBAL ANDAD AREAE ARGAR ARMAM ASMAS ATAAQ ATFTF ATGAG AUSAU AUTAT AZEAZ BDIBI BELBE
@@ -154,6 +156,17 @@ def may_be_country(text: str) -> bool:
 def is_plain_calling_code(text: str) -> bool:
     """Returns whether a trimmed string is a calling code without a plus sign, which may also be a number of ISO 3166."""
     return _plain_calling_code(text.removeprefix("'")) is not None
+
+
+def names_no_country(cell: object) -> bool:
+    """Returns whether a cell of a country column has no value, or an object without one."""
+    if isinstance(cell, Mapping):
+        return all(map(_is_empty, cell.values()))
+    return cell is False or _is_empty(cell)  # Odoo writes a missing value as False, and PHP as an empty object
+
+
+def _is_empty(value: object) -> bool:
+    return value == "" if isinstance(value, str) else is_missing(value)
 
 
 def calling_code_of(country: str) -> int | None:

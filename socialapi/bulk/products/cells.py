@@ -168,7 +168,7 @@ class _Reading:
             self._values[field], self._names[field] = values, [column.name] * len(block)
         for index, problem in problems.items():
             if field == SALE_PRICE and problem == NO_CURRENCY:
-                continue  # the price has none either, and the rules say what is wrong with both
+                continue  # the price has none either, and is named
             if problem is not None:
                 location = block.location_of(index, column.number if block.is_text else None)
                 found = [each for each in self._problems.get(index, ()) if each[0] != field]

@@ -376,7 +376,7 @@ def _cells(block: Block[ProductLayout], column: ProductColumn) -> Sequence[Any]:
 
 
 def _all_together(some: Sequence[Any], others: Sequence[Any]) -> Sequence[Any]:
-    """Returns what two columns say together in each row. Decides equal pairs of strings once."""
+    """Returns the currency of each row from two columns. Compares each distinct pair of strings only once."""
     if {str}.issuperset(map(type, (*some, *others))):
         pairs = list(zip(some, others, strict=True))
         found = {pair: _together(*pair) for pair in set(pairs)}
@@ -385,8 +385,8 @@ def _all_together(some: Sequence[Any], others: Sequence[Any]) -> Sequence[Any]:
 
 
 def _together(one: Any, other: Any) -> Any:
-    """Returns what two columns say together about a price. If both have currencies and these differ, returns both.
-    Otherwise returns the first currency, or the first value if there is none.
+    """Returns the currency of a price from two columns. If their currencies differ, returns both. Otherwise returns the
+    first one that is a currency, or the first value if neither is.
     """
     first, second = (
         (each if is_pence(each) else known_currency(each)) if isinstance(each, str) else None for each in (one, other)

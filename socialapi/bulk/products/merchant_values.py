@@ -72,7 +72,7 @@ CURRENCY: Final = "currency"
 SALE_CURRENCY: Final = "sale_price_currency"
 ON_SALE: Final = "on_sale"
 UNLIKE: Final = " \u2260 "
-"""Stands between two currencies if the columns of a row name different ones."""
+"""Separates two currencies if the currency columns of a row contradict each other."""
 COMPANION_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     CURRENCY: ("currency", "currency_code", "price_currency", "price@currency", "price.currency"),
     SALE_CURRENCY: ("sale_price_currency", "sale_currency", "sale_price_currency_code", "sale_price@currency"),
